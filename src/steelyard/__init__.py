@@ -1,0 +1,3 @@
+"""Steelyard weighs coding agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""What is weighed: one protocol, one file an agent."""

@@ -1,0 +1,1 @@
+"""Statistics and decisions over paired runs: pure, seeded by an argument."""

@@ -1,0 +1,1 @@
+"""The nouns: frozen records that are stored, sent and compared. No I/O, no clock, no randomness."""

@@ -1,0 +1,41 @@
+"""The scorecard of a run (seed 001): four axes, a weighted sum, a tier."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from steelyard.domain.record import Finite, JsonObject, Record
+
+Tier = Literal["Unranked", "Bronze", "Silver", "Gold", "Elite"]
+Axis = Literal["completion", "error_rate", "latency", "resource_efficiency"]
+
+
+class Axes(Record):
+    """Integers 0..100."""
+
+    completion: int = Field(ge=0, le=100)
+    error_rate: int = Field(ge=0, le=100)
+    latency: int = Field(ge=0, le=100)
+    resource_efficiency: int = Field(ge=0, le=100)
+
+
+class Weights(Record):
+    """How much each axis counts; each at least 0, together 1."""
+
+    completion: Finite = Field(default=0.4, ge=0)
+    error_rate: Finite = Field(default=0.3, ge=0)
+    latency: Finite = Field(default=0.2, ge=0)
+    resource_efficiency: Finite = Field(default=0.1, ge=0)
+
+
+class Scorecard(Record):
+    """The seed's document first, then what it was made of."""
+
+    run_id: str
+    score: int = Field(ge=0, le=100)
+    tier: Tier
+    formula_version: str
+    axes: Axes
+    weights: Weights = Weights()
+    defaulted_axes: tuple[Axis, ...] = ()
+    inputs: JsonObject = {}

@@ -1,0 +1,162 @@
+"""What a suite file says, once read: scenarios merged into tasks, arms, and how to compare them.
+
+Scorers and agents are kept as JSON objects with a `type` (their part's `model_dump`): the part classes live above
+this layer, and only the types that a suite uses are ever loaded (`plugins.build`).
+"""
+
+from typing import Literal, Self
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from steelyard.domain.record import Finite, JsonObject, Record, canonical_json, sha256
+
+Name = str
+
+
+class Seed(Record):
+    """Where the code tree comes from: exactly one of directory, git (at a ref), archive, empty."""
+
+    directory: str | None = None
+    git: str | None = None
+    ref: str | None = None
+    archive: str | None = None
+    empty: bool | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        given = [n for n in ("directory", "git", "archive", "empty") if getattr(self, n) not in (None, False)]
+        if len(given) != 1:
+            raise ValueError("give exactly one of directory, git, archive, empty: true")
+        if self.ref is not None and self.git is None:
+            raise ValueError("ref goes with git only")
+        return self
+
+
+class Stage(Record):
+    """One command of the gate loop."""
+
+    name: str = Field(min_length=1, max_length=200)
+    command: str = Field(min_length=1)
+    timeout_s: int = Field(default=900, ge=1, le=86_400)
+
+
+class JudgeSpec(Record):
+    """Whether and by whom the run is judged; `judges` is a panel."""
+
+    enabled: bool = True
+    backend: str | None = None
+    model: str | None = None
+    judges: tuple[JsonObject, ...] = ()
+
+
+class Limits(Record):
+    """What a run may use. None: no limit of Steelyard's own."""
+
+    timeout_s: int = Field(default=900, ge=1, le=604_800)
+    memory_mb: PositiveInt | None = None
+    cpus: PositiveFloat | None = None
+    pids: PositiveInt | None = None
+    disk_mb: PositiveInt | None = None
+    network: bool = True
+    max_cost_usd: PositiveFloat | None = None
+    max_tokens: PositiveInt | None = None
+
+
+class Scenario(Record):
+    """How to seed a code tree, set it up, and grade what an agent does to it."""
+
+    seed: Seed | None = None
+    setup: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    max_repair_loops: int = Field(default=2, ge=0, le=100)
+    grading: Literal["live", "fresh"] = "live"
+    scorers: tuple[JsonObject, ...] = ()
+    judge: JudgeSpec = JudgeSpec()
+    expected_outcome: Literal["completion", "refusal"] = "completion"
+    limits: Limits = Limits()
+    image: str | None = None
+    dockerfile: str | None = None
+
+
+class Task(Scenario):
+    """A scenario and an instruction, with every field in place: this is what is frozen."""
+
+    id: str = Field(min_length=1, max_length=200)
+    scenario: str | None = None
+    prompt: str | None = None
+    turns: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _instructed(self) -> Self:
+        if (self.prompt is None) == (not self.turns):
+            raise ValueError("give either prompt or turns")
+        return self
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """What the agent is told, turn by turn."""
+        return self.turns or (self.prompt or "",)
+
+    @property
+    def is_ledger(self) -> bool:
+        """A task without a code tree, which is judged only."""
+        return self.seed is None
+
+
+class FrozenTask(Record):
+    """A task as it was when it was created: later edits of its scenario never change how it is graded."""
+
+    task: Task
+    sha256: str
+
+    @classmethod
+    def of(cls, task: Task) -> "FrozenTask":
+        """Freeze a task: its canonical JSON is its snapshot."""
+        return cls(task=task, sha256=sha256(snapshot(task)))
+
+
+def snapshot(task: Task) -> str:
+    """The canonical JSON of a task, whose sha256 names it."""
+    return canonical_json(task.model_dump(mode="json"))
+
+
+class Arm(Record):
+    """What is weighed: an agent with its model, overlay files, environment and prompt preamble."""
+
+    name: str = Field(min_length=1, max_length=200)
+    agent: JsonObject
+    overlay: str | None = None
+    env: tuple[str, ...] = ()
+    preamble: str | None = None
+
+
+class Thresholds(Record):
+    """When a difference counts (seed 000)."""
+
+    min_composite_gain: Finite = Field(default=0.01, ge=0)
+    regression_composite_drop: Finite = Field(default=0.05, ge=0)
+    objective_drop_is_regression: bool = True
+
+
+class CompareSpec(Record):
+    """Which arm is the baseline, which the candidate, and what counts as a regression."""
+
+    baseline: str | None = None
+    candidate: str | None = None
+    thresholds: Thresholds = Thresholds()
+    regressions: Literal["any", "significant"] = "any"
+
+
+class Suite(Record):
+    """A whole suite file: tasks × arms × repeats."""
+
+    workspace: str = "default"
+    tasks: tuple[Task, ...]
+    arms: tuple[Arm, ...]
+    compare: CompareSpec = CompareSpec()
+    repeats: int = Field(default=1, ge=1, le=10_000)
+    max_cost_usd: PositiveFloat | None = None
+    max_tokens: PositiveInt | None = None
+    max_seconds: PositiveFloat | None = None
+    root: str = "."

@@ -1,0 +1,1 @@
+"""What goes out after a run is scored."""

@@ -1,0 +1,1 @@
+"""Pure formulas: facts in, numbers out; no I/O, no clock."""

@@ -1,0 +1,1 @@
+"""Reads and writes other formats, one file a format."""

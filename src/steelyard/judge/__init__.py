@@ -1,0 +1,1 @@
+"""The language-model judge: evidence in, a verdict out; it never breaks a run."""

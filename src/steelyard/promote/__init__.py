@@ -1,0 +1,1 @@
+"""Proposes a winning change as a pull request."""

@@ -1,0 +1,1 @@
+"""Where commands run: one protocol, one file a sandbox."""

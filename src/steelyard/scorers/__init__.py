@@ -1,0 +1,1 @@
+"""Deterministic graders: one file a type."""

@@ -1,0 +1,1 @@
+"""Suite files into records, with every mistake named at its line."""

@@ -1,0 +1,1 @@
+"""Parts that ship for rehearsals and tests."""

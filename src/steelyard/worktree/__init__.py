@@ -1,0 +1,1 @@
+"""The tree an agent works in, and the grader's own git beside it."""
