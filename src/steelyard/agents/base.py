@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import ClassVar
 
 from steelyard.domain.record import Record
@@ -67,6 +68,11 @@ class Agent(Record):
     def check(self, env: Mapping[str, str]) -> str | None:
         """Why this agent can't run on this machine and what to do, or None. Starts nothing slow."""
         return None
+
+    def resolved(self, root: Path) -> "Agent":
+        """This agent with whatever its configuration names read in from files relative to the suite, ready to freeze."""
+        del root
+        return self
 
     def rehearsed(self, url: str) -> tuple["Agent", dict[str, str]] | None:
         """This agent talking to a scripted model at `url`, with the environment it needs; None: it uses no model."""
