@@ -1,8 +1,8 @@
 """The scorecard of a run (seed 001): four axes, a weighted sum, a tier."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from steelyard.domain.record import Finite, JsonObject, Record
 
@@ -19,13 +19,24 @@ class Axes(Record):
     resource_efficiency: int = Field(ge=0, le=100)
 
 
+WEIGHTS_TOLERANCE = 1e-4
+
+
 class Weights(Record):
-    """How much each axis counts; each at least 0, together 1."""
+    """How much each axis counts; each at least 0, together 1 (± 0.0001)."""
 
     completion: Finite = Field(default=0.4, ge=0)
     error_rate: Finite = Field(default=0.3, ge=0)
     latency: Finite = Field(default=0.2, ge=0)
     resource_efficiency: Finite = Field(default=0.1, ge=0)
+
+    @model_validator(mode="after")
+    def _together_one(self) -> Self:
+        total = self.completion + self.error_rate + self.latency + self.resource_efficiency
+        # The slack of 1e-12 lets a sum that is exactly 1.0001 or 0.9999 on paper through its float noise.
+        if abs(total - 1) > WEIGHTS_TOLERANCE + 1e-12:
+            raise ValueError(f"the four weights must add up to 1 (± 0.0001), these add up to {total:.6g}")
+        return self
 
 
 class Scorecard(Record):
