@@ -70,7 +70,7 @@ class Agent(Record):
         return None
 
     def resolved(self, root: Path) -> "Agent":
-        """This agent with whatever its configuration names read in from files relative to the suite, ready to freeze."""
+        """This agent with the files that it names (relative to the suite) read in, ready to freeze."""
         del root
         return self
 

@@ -95,7 +95,7 @@ class _Play:
     timed_out: bool = False
 
     def __post_init__(self) -> None:
-        """Draw from the seed, the task, the repeat and the turn; never from the arm, so that arms meet the same luck."""
+        """Draw from the seed, task, repeat and turn; never from the arm, so that all arms meet the same luck."""
         key = f"{self.agent.seed}/{self.turn.task_id}/{self.turn.repeat}/{self.turn.index}"
         self.luck = random.Random(int(sha256(key), 16))
         self.deadline = time.monotonic() + self.turn.timeout_s
@@ -184,7 +184,7 @@ class _Play:
         self.all(list(value.get("then", []) if self.luck.random() < float(value["p"]) else value.get("else", [])))
 
     def do_repeats(self, value: JsonObject) -> None:
-        self.all(list(value.get(str(self.turn.repeat), value.get("default", []))))
+        self.all(list(value.get(str(self.turn.repeat)) or value.get("default") or []))
 
     def _exec(self, name: str, arguments: JsonObject, argv: tuple[str, ...]) -> None:
         left = max(0.01, self.deadline - time.monotonic())

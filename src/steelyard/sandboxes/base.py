@@ -119,6 +119,10 @@ class Sandbox(ABC):
     def collect_tree(self) -> Path:
         """A host directory that holds the tree as it is now."""
 
+    def push(self, paths: list[str]) -> None:
+        """Bring these paths of the collected tree into the sandbox; nothing to do where that is the sandbox's own."""
+        del paths
+
     @abstractmethod
     def close(self) -> None:
         """Kill everything and leave nothing behind. Safe to call twice."""

@@ -1,0 +1,55 @@
+"""Grading in the still-live sandbox, or in a fresh one made of baseline + diff."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from steelyard import plugins
+from steelyard.domain.evidence import Evidence
+from steelyard.domain.grade import ScorerResult
+from steelyard.engine.boxes import open_sandbox, run_setup
+from steelyard.engine.lab import Job, Lab
+from steelyard.sandboxes.base import Sandbox
+from steelyard.scorers.base import Scorer
+from steelyard.scorers.panel import grade
+from steelyard.worktree.diff import CapturedChange
+from steelyard.worktree.restore import put_back
+
+
+def grade_tree(
+    evidence: Evidence, change: CapturedChange, job: Job, lab: Lab, live: Sandbox, fresh: Path
+) -> tuple[ScorerResult, ...]:
+    """Every scorer's answer. With `grading: fresh` nothing the agent left outside the diff exists for the commands."""
+    task = job.task.task
+    scorers: list[Scorer] = [plugins.build("scorers", spec) for spec in task.scorers]
+    with ExitStack() as stack:
+        sandbox = live
+        if task.grading == "fresh" and any(scorer.uses_sandbox for scorer in scorers):
+            sandbox = fresh_sandbox(change, job, lab, fresh, stack)
+
+        def between() -> list[str]:
+            sandbox.kill_all()
+            return restore(sandbox, change)
+
+        return grade(scorers, evidence, sandbox, clock=lab.clock.monotonic, between=between)
+
+
+def fresh_sandbox(change: CapturedChange, job: Job, lab: Lab, scratch: Path, stack: ExitStack) -> Sandbox:
+    """Seed and set up anew, as before the agent came, then put its captured change on top."""
+    task = job.task.task
+    assert task.seed is not None  # noqa: S101  # ledger runs have no scorers
+    overlay = lab.suite_root / job.arm.overlay if job.arm.overlay else None
+    tree = scratch / "tree"
+    scratch.mkdir(parents=True, mode=0o700)
+    lab.templates.get(task.seed, lab.suite_root, overlay).copy_to(tree)
+    sandbox = open_sandbox(job, lab, tree, scratch / "box", stack)
+    run_setup(task.setup, task.limits.timeout_s, sandbox)
+    restore(sandbox, change)
+    return sandbox
+
+
+def restore(sandbox: Sandbox, change: CapturedChange) -> list[str]:
+    """Make the sandbox's tree what was captured; say which files had to be put back."""
+    tree = sandbox.collect_tree()
+    paths = put_back(tree, change)
+    sandbox.push(paths)
+    return paths

@@ -1,0 +1,136 @@
+"""The agent's turns: the task's own, then repairs, within the run's time, money and tokens."""
+
+from dataclasses import dataclass, field
+
+from steelyard.agents.base import Agent, Turn, TurnResult
+from steelyard.domain.run import TurnRecord
+from steelyard.domain.suite import Task
+from steelyard.domain.trajectory import AgentInfo, FinalMetrics, Step, Trajectory
+from steelyard.domain.usage import Usage
+from steelyard.engine.lab import Job, Lab
+from steelyard.errors import AgentError, RunError, boundary
+from steelyard.sandboxes.base import Sandbox
+
+
+@dataclass
+class Session:
+    """One agent at work on one task: what was said to it so far, and what it used."""
+
+    agent: Agent
+    job: Job
+    lab: Lab
+    sandbox: Sandbox
+    env: dict[str, str]
+    deadline: float
+    records: list[TurnRecord] = field(default_factory=list)
+    results: list[TurnResult] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    error: RunError | None = None
+
+    @property
+    def task(self) -> Task:
+        """The frozen task."""
+        return self.job.task.task
+
+    @property
+    def usage(self) -> Usage:
+        """What all turns used together; unknown when a turn's part is."""
+        total: Usage | None = None
+        for record in self.records:
+            total = record.usage if total is None else total.plus(record.usage)
+        return total or Usage()
+
+    def take_turns(self) -> None:
+        """Give the agent its task, turn by turn, until one goes wrong."""
+        preamble = f"{self.job.arm.preamble}\n\n" if self.job.arm.preamble else ""
+        for number, prompt in enumerate(self.task.prompts):
+            if not self.take(preamble + prompt if number == 0 else prompt, kind="task"):
+                return
+
+    def repair(self, prompt: str) -> bool:
+        """Give the agent a failing stage's output; an agent that can't continue gets its task again with it."""
+        if not self.agent.continues:
+            said = "\n\n".join(self.task.prompts)
+            prompt = f"{said}\n\nYou have already worked on this in the current directory.\n\n{prompt}"
+        return self.take(prompt, kind="repair")
+
+    def take(self, prompt: str, *, kind: str) -> bool:
+        """One turn. False when it did not end normally or a limit was hit."""
+        left = self.deadline - self.lab.clock.monotonic()
+        if left <= 0:
+            self.error = AgentError("agent_timeout", f"the run's {self.task.limits.timeout_s} s are used up")
+            return False
+        turn = self._turn(prompt, left)
+        self.lab.observer.step(self.job.cell, "agent" if kind == "task" else "repair")
+        with boundary("internal_error", "running the agent"):
+            result = self.agent.run(turn, self.sandbox)
+        self.sandbox.kill_all()
+        self._keep(result, prompt, kind)
+        self.error = result.error or self._over_budget()
+        return self.error is None
+
+    def _turn(self, prompt: str, left: float) -> Turn:
+        limits, spent, cell = self.task.limits, self.usage, self.job.cell
+        tokens = spent.total_tokens or 0
+        return Turn(
+            prompt=prompt,
+            task_id=cell.task_id,
+            arm=cell.arm,
+            repeat=cell.repeat,
+            index=len(self.records),
+            timeout_s=left,
+            session_id=self.results[-1].session_id if self.results else None,
+            env=self.env,
+            spent=spent,
+            budget_usd=None if limits.max_cost_usd is None else max(0.0, limits.max_cost_usd - (spent.cost_usd or 0)),
+            budget_tokens=None if limits.max_tokens is None else max(0, limits.max_tokens - tokens),
+        )
+
+    def _keep(self, result: TurnResult, prompt: str, kind: str) -> None:
+        self.results.append(result)
+        self.records.append(
+            TurnRecord(
+                kind="task" if kind == "task" else "repair",
+                prompt=prompt,
+                exit_code=result.exit_code,
+                duration_s=result.duration_s,
+                usage=result.usage,
+                final_response=result.final_response[-20_000:],
+                session_id=result.session_id,
+                error_class=result.error.error_class if result.error else None,
+            )
+        )
+        said = Step(step_id=1, source="user", message=prompt)
+        for step in (said, *result.steps):
+            self.steps.append(step.model_copy(update={"step_id": len(self.steps) + 1}))
+
+    def _over_budget(self) -> AgentError | None:
+        limits, used = self.task.limits, self.usage
+        if limits.max_cost_usd is not None and (used.cost_usd or 0) > limits.max_cost_usd:
+            return AgentError("budget_exceeded", f"used ${used.cost_usd:.4f} of max_cost_usd {limits.max_cost_usd:g}")
+        if limits.max_tokens is not None and (used.total_tokens or 0) > limits.max_tokens:
+            return AgentError("budget_exceeded", f"used {used.total_tokens} tokens of max_tokens {limits.max_tokens}")
+        return None
+
+    def trajectory(self) -> Trajectory:
+        """All turns as one ATIF document."""
+        last = self.results[-1] if self.results else None
+        used = self.usage
+        cached = (used.cache_read_tokens, used.cache_write_tokens)
+        prompt_tokens = None if used.input_tokens is None else used.input_tokens + sum(part or 0 for part in cached)
+        return Trajectory(
+            session_id=last.session_id if last else None,
+            agent=AgentInfo(
+                name=self.agent.type,
+                version=(last.version if last else None) or "unknown",
+                model_name=(last.model if last else None) or getattr(self.agent, "model", None),
+            ),
+            steps=tuple(self.steps),
+            final_metrics=FinalMetrics(
+                total_prompt_tokens=prompt_tokens,
+                total_completion_tokens=used.output_tokens,
+                total_cached_tokens=used.cache_read_tokens,
+                total_cost_usd=used.cost_usd,
+                total_steps=len(self.steps),
+            ),
+        )
