@@ -1,0 +1,107 @@
+"""The seam: which analyser reads a file, and both sides of it in the same way."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import blake2b
+from threading import Lock
+
+from steelyard.domain.diff import printable
+from steelyard.domain.evidence import Evidence
+from steelyard.scorers.integrity.lines import line_view
+from steelyard.scorers.integrity.model import EMPTY, Analyser, View
+from steelyard.scorers.integrity.paths import family_of
+from steelyard.scorers.integrity.sources import Source, sources
+
+CACHED_CHARS = 32_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Reads a family by its line rules alone."""
+
+    family: str
+
+    def view(self, text: str) -> View:
+        """What the line rules see."""
+        return line_view(self.family, text)
+
+    def lines(self, text: str) -> View:
+        """What the line rules see."""
+        return line_view(self.family, text)
+
+
+def analyser_for(path: str) -> Analyser:
+    """The best analyser there is for a path; an unknown language is read by the rules of the most similar family."""
+    return Lines(family_of(path) or "javascript")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Both sides of a changed test file, read in the same way."""
+
+    path: str
+    before: View
+    after: View
+    note: str = ""
+
+
+class _Cache:
+    """Views by content, so that both scorers and both sides share the work; bounded by the text it stands for."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._size, self._lock = limit, 0, Lock()
+        self._views: OrderedDict[bytes, tuple[int, View]] = OrderedDict()
+
+    def view(self, analyser: Analyser, text: str, lines_only: bool) -> View:
+        """The view of a text, made at most once while it stays in the cache."""
+        raw = text.encode("utf-8", "surrogatepass")
+        key = blake2b(
+            raw, digest_size=20, person=analyser.family[:15].encode(), key=b"l" if lines_only else b"s"
+        ).digest()
+        with self._lock:
+            hit = self._views.get(key)
+            if hit is not None:
+                self._views.move_to_end(key)
+                return hit[1]
+        view = analyser.lines(text) if lines_only else analyser.view(text)
+        with self._lock:
+            if key not in self._views:
+                self._views[key] = (len(text), view)
+                self._size += len(text)
+            while self._size > self._limit and self._views:
+                self._size -= self._views.popitem(last=False)[1][0]
+        return view
+
+
+_CACHE = _Cache(CACHED_CHARS)
+
+
+def pairs(evidence: Evidence, globs: tuple[str, ...]) -> list[Pair]:
+    """Every changed test file, read on both sides."""
+    return [_pair(source) for source in sources(evidence, globs)]
+
+
+def _pair(source: Source) -> Pair:
+    analyser = analyser_for(source.path)
+    lines_only = bool(source.note)
+    before = _side(analyser_for(source.old_path), source.before, lines_only)
+    after = _side(analyser, source.after, lines_only)
+    notes = [note for note in (source.note, before.note, after.note) if note]
+    if {before.mode, after.mode} == {"syntax", "lines"}:
+        # Two ways of counting can't be compared: the side that parses is read by lines too.
+        before = _side(analyser_for(source.old_path), source.before, True)
+        after = _side(analyser, source.after, True)
+    return Pair(source.path, before, after, notes[0] if notes else "")
+
+
+def _side(analyser: Analyser, text: str | None, lines_only: bool) -> View:
+    return EMPTY if text is None else _CACHE.view(analyser, text, lines_only)
+
+
+def notes(changed: list[Pair]) -> str:
+    """What a grade adds about files that could not be read by syntax; empty when all could."""
+    said = [f"{printable(pair.path)}: {pair.note}" for pair in changed if pair.note]
+    if not said:
+        return ""
+    more = f" and {len(said) - 3} more" if len(said) > 3 else ""
+    return f"; by line rules: {'; '.join(said[:3])}{more}"

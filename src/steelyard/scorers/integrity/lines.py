@@ -1,0 +1,199 @@
+"""Line rules per language family: what counts as an assertion and as a skip when a text can't be parsed."""
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from steelyard.scorers.integrity.model import Check, Mark, View
+
+# Every pattern takes an unclosed string to the end of its line and an unclosed comment to the end of the text: a
+# match never fails after a long look, so hostile text costs linear time.
+_DOUBLE = r'"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\Z)'
+_SINGLE = r"'(?:\\.|[^'\\\n])*+(?:'|(?=\n)|\Z)"
+_CHAR = r"'(?:\\[^\n]{1,8}?|[^'\\\n])'"
+_SLASHES = r"//[^\n]*"
+_BLOCK = r"/\*.*?(?:\*/|\Z)"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The patterns of one family; `blank` matches what is no code (strings, comments)."""
+
+    blank: re.Pattern[str]
+    check: re.Pattern[str]
+    skip: re.Pattern[str]
+
+
+def _rules(blank: tuple[str, ...], check: tuple[str, ...], skip: tuple[str, ...]) -> Rules:
+    return Rules(
+        re.compile("|".join(blank), re.DOTALL | re.MULTILINE),
+        re.compile("|".join(check), re.MULTILINE),
+        re.compile("|".join(skip), re.MULTILINE),
+    )
+
+
+_PYTHON = _rules(
+    (r'"""(?:.*?"""|)', r"'''(?:.*?'''|)", _DOUBLE, _SINGLE, r"#[^\n]*"),
+    (
+        r"^[ \t]*assert\b",
+        r"(?:;|:)[ \t]*assert\b(?![ \t]*[:=])",
+        r"(?<!def )(?<!\w)(?:assert[A-Z_]\w*|assert_\w+|fail(?:If|Unless)\w*)[ \t]*\(",
+        r"\b(?:pytest\.)?(?:raises|warns|deprecated_call)[ \t]*\(",
+        r"\b(?:pytest|self)\.fail[ \t]*\(",
+    ),
+    (
+        r"\b(?:pytest\.)?mark\.(?:skip|skipif|xfail)\b",
+        r"\b(?:pytest\.|unittest\.|self\.|cls\.)(?:skip|xfail|importorskip|skipTest|skipIf|skipUnless)\b(?=[ \t]*\()",
+        r"@(?:unittest\.)?(?:skip|skipIf|skipUnless|expectedFailure)\b",
+        r"(?<![\w.])(?:skip|skipif|skipIf|skipUnless|xfail|importorskip)[ \t]*\(",
+        r"raise[ \t]+(?:\w+\.)*SkipTest\b",
+        r"\bpytest\.skip\.Exception\b",
+        r"^[ \t]*__test__[ \t]*=[ \t]*False\b",
+        r"^[ \t]*collect_ignore(?:_glob)?\b",
+    ),
+)
+_JAVASCRIPT = _rules(
+    (_DOUBLE, _SINGLE, r"`(?:\\.|[^`\\])*+(?:`|\Z)", _SLASHES, _BLOCK),
+    (
+        r"(?<![\w$.])expect(?:\.soft|\.poll)?[ \t]*\(",
+        r"(?<![\w$.])assert(?:\.\w+)*[ \t]*\(",
+        (
+            r"(?<![\w$])(?:t|assert|chai|sinon)\.(?:assert|is|not|deepEqual|like|truthy|falsy|true|false|throws|throwsAsync"
+            r"|notThrows|notThrowsAsync|regex|snapshot|pass|fail|ok|equal|same|match|rejects)[ \t]*\("
+        ),
+        r"\.should\b(?=[.(])",
+        r"^[ \t]*\.expect[ \t]*\(",
+        r"\)[ \t]*\.expect[ \t]*\(",
+    ),
+    (
+        (
+            r"(?<![\w$])(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.(?:skip|skipIf|runIf|todo|only|failing|fails"
+            r"|fixme)\b"
+        ),
+        r"(?<![\w$.])(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext|pending)[ \t]*\(",
+        r"\bthis\.skip[ \t]*\(",
+        r"(?<![\w$])(?:t|ctx|context)\.(?:skip|todo)[ \t]*\(",
+        r"[{,][ \t]*(?:skip|todo|only)[ \t]*:[ \t]*(?!false\b|undefined\b|null\b)",
+        r"^[ \t]*(?:skip|todo)[ \t]*:[ \t]*(?!false\b|undefined\b|null\b)",
+    ),
+)
+_GO = _rules(
+    (_DOUBLE, r"`[^`]*+(?:`|\Z)", _CHAR, r"//(?!go:build|[ ]?\+build)[^\n]*", _BLOCK),
+    (
+        r"(?<![\w.])\w*[tTbBfF]\w{0,3}\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(",
+        r"(?<![\w.])(?:assert|require|is|check|must|qt|td|assertions?)\.[A-Z]\w*\(",
+        (
+            r"(?<![\w.])(?:s|suite|ts|tt)\.(?:(?:Require|Assert)\(\)\.)?(?:Equal|NoError|Error|True|False|Nil|NotNil|Contains"
+            r"|Len|Empty|NotEmpty|ErrorIs|ErrorContains|ElementsMatch|Greater|Less|NotEqual|Eventually|Panics)\w*\("
+        ),
+        r"(?<![\w.])(?:Expect|Eventually|Consistently|Ω)(?:WithOffset)?\(",
+    ),
+    (
+        r"(?<![\w.])\w+\.(?:Skip|Skipf|SkipNow)\(",
+        r"^//go:build\b[^\n]*",
+        r"^// ?\+build\b[^\n]*",
+        r"(?<![\w.])(?:XIt|XDescribe|XContext|PIt|PDescribe|PContext|FIt|FDescribe|FContext|Skip)\(",
+    ),
+)
+_JVM = _rules(
+    (r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
+    (
+        r"(?<![\w@])(?<!void )(?<!fun )assert(?!ions?\b)[A-Z]\w*(?:<[^>\n]{0,80}>)?[ \t]*[({]",
+        r"^[ \t]*assert\b(?=[ \t]*[^\s.=])",
+        (
+            r"(?<![\w@])(?<!void )(?<!fun )(?:verify|verifyNo\w+|fail|expectThrows|expectError|shouldThrow|coVerify)"
+            r"[ \t]*[({]"
+        ),
+        r"\.(?:should(?:Be|Not|Have|Contain|Throw)\w*|expectNext\w*|expectComplete|verifyComplete|andExpect)[ \t]*\(",
+        r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\(",
+        r"\bshould(?:Be|Not|Have|Contain|Throw)\w*\b(?=[ \t]+[\w\"({])",
+    ),
+    (
+        r"@(?:org\.[\w.]+\.)?(?:Ignore|Disabled\w*|Enabled(?:If|On)\w*|IgnoreIf|Requires|PendingFeature)\b",
+        r"(?<![\w@])(?:assum(?:e|ing)[A-Z]\w*|assumingThat)[ \t]*\(",
+        r"\benabled[ \t]*=[ \t]*false\b",
+        r"\bSkipException\b(?=[ \t]*\()",
+        r"(?<![\w.])(?:xit|xdescribe|xcontext|xtest)[ \t]*\(",
+    ),
+)
+_RUBY = _rules(
+    (_DOUBLE, _SINGLE, r"(?<![\w$&])#(?!\{)[^\n]*", r"^=begin\b.*?(?:^=end\b[^\n]*|\Z)"),
+    (
+        r"(?<![\w.:@])(?:assert|refute|flunk)(?:_\w+)?[!?]?(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*\{|[ \t]*$)",
+        r"(?<![\w.:@])(?:expect|is_expected)\b(?=[ \t]*[({.]|[ \t]+do\b)",
+        r"\.(?:should|should_not|must_\w+|wont_\w+)\b",
+        r"(?<![\w.:@])should(?:_not)?[ \t]+(?=\w)(?!do\b)",
+    ),
+    (
+        r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*[:,=])",
+        (
+            r"(?<![\w.:@])(?:xit|xdescribe|xcontext|xspecify|xexample|fit|fdescribe|fcontext|fspecify|focus)\b"
+            r"(?=[ \t]*\(|[ \t]+[^\s=.])"
+        ),
+        r"(?:\bskip|\bpending|\bfocus|\bxit)[ \t]*:[ \t]*(?!false\b|nil\b)",
+        r":(?:skip|pending|focus)\b[ \t]*=>[ \t]*(?!false\b|nil\b)",
+        r",[ \t]*:(?:skip|pending|focus)\b",
+    ),
+)
+_RUST = _rules(
+    (r'\br#+".*?(?:"#|\Z)', r'\br"[^"]*+(?:"|\Z)', r'"(?:\\.|[^"\\])*+(?:"|\Z)', _CHAR, _SLASHES, _BLOCK),
+    (
+        r"(?<![\w!])(?:debug_)?(?:\w{1,40}_)?assert\w*![ \t]*[(\[{]",
+        r"#\[[ \t]*should_panic\b",
+    ),
+    (
+        r"#\[[ \t]*ignore\b",
+        r"#\[[ \t]*cfg_attr[ \t]*\([^\[\]]{0,400}?\bignore\b",
+    ),
+)
+_CSHARP = _rules(
+    (r'@"(?:[^"]|"")*+(?:"|\Z)', r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
+    (
+        (
+            r"(?<![\w.])(?:\w*Assert|Check|Verify)\.(?!Skip|Ignore|Inconclusive|Warn)(?:That\.)?[A-Z]\w*"
+            r"(?:<[^()\n]{0,80}>)?[ \t]*\("
+        ),
+        r"\.(?:Should|Must)(?:[A-Z]\w*)?(?:<[^()\n]{0,80}>)?[ \t]*\(",
+        r"\.(?:Verify|VerifyAll|VerifyNoOtherCalls|Received|DidNotReceive)(?:<[^()\n]{0,80}>)?[ \t]*\(",
+        r"(?<![\w.])(?:Assert\w+|Expect|Verify)(?:<[^()\n]{0,80}>)?[ \t]*\((?![^\n]{0,200}\{[ \t]*$)",
+    ),
+    (
+        r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:Ignore|Explicit)\b(?:Attribute)?(?=[ \t]*[\](,])",
+        r"\bSkip[ \t]*=(?!=)[ \t]*(?!null\b)",
+        r"\b(?:Assert|Assume)\.(?:Ignore|Inconclusive|Skip\w*|That)\b(?<!Assert\.That)[ \t]*\(",
+        r"\bSkip\.(?:If|IfNot|Unless|When)\b[ \t]*\(",
+        r"\bIgnore[ \t]*=[ \t]*@?\"",
+    ),
+)
+
+RULES: dict[str, Rules] = {
+    "python": _PYTHON, "javascript": _JAVASCRIPT, "typescript": _JAVASCRIPT, "tsx": _JAVASCRIPT, "go": _GO,
+    "java": _JVM, "kotlin": _JVM, "ruby": _RUBY, "rust": _RUST, "csharp": _CSHARP,
+}  # fmt: skip
+
+
+def _blanked(match: re.Match[str]) -> str:
+    """What is no code, emptied: quotes and line ends stay, so that lines keep their numbers."""
+    text = match.group()
+    if text[0] in "#/":
+        return "\n" * text.count("\n")
+    return text[0] + "\n" * text.count("\n") + text[-1] if len(text) > 1 else text
+
+
+def line_view(family: str, text: str, note: str = "") -> View:
+    """Every check and skip that the family's line rules see in the text."""
+    rules = RULES[family]
+    code = rules.blank.sub(_blanked, text)
+    starts = [0, *(match.end() for match in re.finditer("\n", code))]
+    checks = tuple(Check(line, said) for line, said in _hits(rules.check, code, starts))
+    skips = tuple(Mark(line, said) for line, said in _hits(rules.skip, code, starts))
+    return View("lines", checks, skips, note=note)
+
+
+def _hits(pattern: re.Pattern[str], code: str, starts: list[int]) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    for match in pattern.finditer(code):
+        index = bisect_right(starts, match.start() + len(match.group()) - len(match.group().lstrip())) - 1
+        end = code.find("\n", starts[index])
+        found.append((index + 1, code[starts[index] : end if end >= 0 else len(code)].strip()[:200]))
+    return found

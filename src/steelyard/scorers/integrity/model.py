@@ -1,0 +1,79 @@
+"""What an analyser sees in one side of a test file."""
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Mode = Literal["syntax", "lines", "none"]
+
+# How strong a check is: what it pins down of the value under test.
+NOTHING, PRESENCE, PARTIAL, EXACT = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One marker that keeps a test from running (or from counting): a skip, an expected failure, a focus marker."""
+
+    line: int
+    text: str
+    test: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One assertion. `dead` says why it can never fail; `subject` is the value it looks at, where that is clear."""
+
+    line: int
+    text: str
+    test: str = ""
+    strength: int = EXACT
+    dead: str = ""
+    subject: str = ""
+    detail: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether this check can fail a test."""
+        return not self.dead and self.strength > NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class TestCase:
+    """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written."""
+
+    __test__ = False
+
+    name: str
+    line: int
+    checks: tuple[Check, ...] = ()
+    collected: bool = True
+    cases: int | None = None
+    body: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One side of a file: every check and marker in it, and the tests they stand in."""
+
+    mode: Mode = "none"
+    checks: tuple[Check, ...] = ()
+    skips: tuple[Mark, ...] = ()
+    tests: tuple[TestCase, ...] = ()
+    note: str = ""
+    sets: dict[str, int] = field(default_factory=dict)
+
+
+EMPTY = View()
+
+
+class Analyser(Protocol):
+    """Reads one side of a file; never raises on bad text."""
+
+    @property
+    def family(self) -> str:
+        """The language family it reads."""
+
+    def view(self, text: str) -> View:
+        """What stands in the text, by syntax where it parses."""
+
+    def lines(self, text: str) -> View:
+        """What stands in the text, by line rules alone."""

@@ -1,0 +1,31 @@
+"""no_new_skips: a change must not switch tests off."""
+
+from typing import Literal
+
+from steelyard.domain.evidence import Evidence
+from steelyard.domain.grade import Grade, failed, not_applicable, passed
+from steelyard.sandboxes.base import Sandbox
+from steelyard.scorers.base import Scorer
+from steelyard.scorers.integrity.analyse import notes, pairs
+from steelyard.scorers.integrity.compare import MAX_FINDINGS, added_skips
+
+
+class NoNewSkips(Scorer):
+    """FAIL when test files hold more skip, expected-failure or focus markers than before, all files taken together."""
+
+    type: Literal["no_new_skips"] = "no_new_skips"
+    test_globset: tuple[str, ...] = ()
+
+    required_by_default = False
+
+    def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
+        """Count the markers on both sides; what merely moved is not new."""
+        changed = pairs(evidence, self.test_globset)
+        if not changed:
+            return not_applicable("no test file changed")
+        before = sum(len(pair.before.skips) for pair in changed)
+        after = sum(len(pair.after.skips) for pair in changed)
+        said = f"skip markers in {len(changed)} changed test files: {before} before, {after} after{notes(changed)}"
+        if after <= before:
+            return passed(said)
+        return failed(said, findings=tuple(added_skips(changed)[:MAX_FINDINGS]))
