@@ -79,27 +79,13 @@ def scratch_place(settings: Settings) -> Iterator[Path]:
     folder = settings.scratch or _roomy_memory()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
+    from steelyard.worktree.remove import remove_tree
+
     place = Path(tempfile.mkdtemp(prefix="steelyard-", dir=folder))
     try:
         yield place
     finally:
         remove_tree(place)
-
-
-def remove_tree(place: Path) -> None:
-    """Remove a directory, also where an agent took away the right to."""
-
-    def unlock(function: Callable[[str], object], path: str, _error: object) -> None:
-        os.chmod(Path(path).parent, 0o700)  # noqa: PTH101  # rmtree hands over strings
-        if not Path(path).is_symlink() and Path(path).is_dir():
-            os.chmod(path, 0o700)  # noqa: PTH101
-        try:
-            function(path)
-        except OSError:
-            return
-
-    shutil.rmtree(place, onerror=unlock)
-    shutil.rmtree(place, ignore_errors=True)
 
 
 def _roomy_memory() -> Path | None:

@@ -1,6 +1,5 @@
 """The one path of a run: seed, snapshot, agent, stages, diff, scorers, judge, and what is handed over to be stored."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from steelyard.errors import AgentError, InfraError, RunError, boundary
 from steelyard.formulas.outcome import Ending, outcome
 from steelyard.sandboxes.base import Sandbox
 from steelyard.worktree.diff import CapturedChange, capture
+from steelyard.worktree.remove import remove_tree
 from steelyard.worktree.snapshot import Baseline, take_baseline
 
 
@@ -57,7 +57,7 @@ def execute(job: Job, lab: Lab) -> Finished:
     except RunError as error:
         book.error = error
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        remove_tree(scratch)
     finished = close(book, lab)
     lab.observer.done(finished.run)
     return finished

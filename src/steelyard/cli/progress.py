@@ -1,0 +1,78 @@
+"""How far an experiment is: a bar on a terminal, a line a run elsewhere. Written to stderr."""
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.output import note
+from steelyard.domain.run import Cell, Run
+from steelyard.engine.lab import Observer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+class Watch:
+    """Counts finished runs, failures and money, and shows them."""
+
+    def __init__(self, total: int, *, quiet: bool) -> None:
+        self.total, self.quiet = total, quiet
+        self.done = self.failed = self.infrastructure = 0
+        self.cost_usd = 0.0
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self._bar: Progress | None = None
+        self._row: Any = None
+
+    def observer(self) -> Observer:
+        """What the engine calls."""
+        return Observer(started=self._begin, done=self._finish)
+
+    def __enter__(self) -> "Watch":
+        """Show the bar where there is a terminal."""
+        if not self.quiet and self.total and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[extra]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._row = self._bar.add_task("runs", total=self.total, extra="")
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the bar away again."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _begin(self, cell: Cell) -> None:
+        if self._bar is not None:
+            self._bar.update(self._row, description=f"{cell.task_id} {cell.arm} #{cell.repeat}"[:48])
+
+    def _finish(self, run: Run) -> None:
+        with self._lock:
+            self.done += 1
+            self.failed += run.outcome != "COMPLETED"
+            self.infrastructure += run.is_infrastructure
+            self.cost_usd += run.usage.cost_usd or 0.0
+            if self._bar is not None:
+                self._bar.update(self._row, advance=1, extra=f"{self.failed} failed ${self.cost_usd:.2f}")
+            elif not self.quiet:
+                self._line(run)
+
+    def _line(self, run: Run) -> None:
+        spent = time.monotonic() - self._started
+        left = spent / self.done * max(0, self.total - self.done)
+        why = f" ({run.error_class}: {run.error_detail})" if run.error_class else ""
+        note(
+            f"[{self.done}/{self.total}] {run.task_id} {run.arm} #{run.repeat} {run.outcome} "
+            f"{run.wall_s:.1f}s{why} · ${self.cost_usd:.2f} · {left:.0f}s left"
+        )

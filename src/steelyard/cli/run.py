@@ -1,0 +1,167 @@
+"""steelyard run: tasks × arms × repeats, graded and stored."""
+
+import argparse
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steelyard.cli.output import emit_json, note, say
+from steelyard.cli.progress import Watch
+from steelyard.domain.experiment import Experiment
+from steelyard.domain.suite import FrozenTask, Suite
+from steelyard.engine.crew import Budget, Crew, Orders, Report
+from steelyard.engine.execute import execute
+from steelyard.engine.lab import Job, Lab, instant
+from steelyard.engine.plan import plan
+from steelyard.errors import InputError
+from steelyard.settings import read_settings
+from steelyard.wiring import Choices, new_id, open_lab, open_store
+
+if TYPE_CHECKING:
+    from steelyard.store.database import Store
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.epilog = "example: steelyard run suite.yaml --repeats 5 --jobs 2"
+    parser.add_argument("suite", type=Path, metavar="SUITE", help="the suite file")
+    parser.add_argument("--arm", action="append", default=[], metavar="A", help="run only this arm; may be repeated")
+    parser.add_argument("--task", action="append", default=[], metavar="T", help="run only this task; may be repeated")
+    parser.add_argument("--repeats", type=int, metavar="N", help="repeats of each task and arm (default: the suite's)")
+    parser.add_argument("--jobs", type=int, metavar="N", default=os.cpu_count() or 1, help="runs at the same time")
+    parser.add_argument("--sandbox", default="auto", metavar="S", help="local, bwrap, docker, or auto (default)")
+    parser.add_argument("--judge", default="auto", metavar="J", help="auto (default), none, or a judge's name")
+    parser.add_argument("--judge-model", metavar="M", help="the judge's model (default: the suite's or the judge's)")
+    parser.add_argument("--max-cost", type=float, metavar="USD", help="stop when the experiment has cost this much")
+    parser.add_argument(
+        "--max-tokens", type=int, metavar="N", help="stop when the experiment has used this many tokens"
+    )
+    parser.add_argument("--max-seconds", type=float, metavar="S", help="stop when the experiment has taken this long")
+    parser.add_argument("--retries", type=int, default=1, metavar="N", help="retries of infrastructure failures")
+    parser.add_argument("--resume", action="store_true", help="go on with the last experiment of this suite")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An experiment when its crew has gone home."""
+
+    experiment: Experiment
+    report: Report
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the suite; exit code 1 when the candidate regressed, 3 when nothing could be measured."""
+    from steelyard.suites.load import load_suite
+
+    suite = narrowed(load_suite(args.suite), args)
+    with open_store(read_settings()) as store:
+        experiment = _experiment(store, suite, args)
+        ended = conduct(store, experiment, args, Path(suite.root))
+        return conclude(store, ended, as_json=args.json)
+
+
+def narrowed(suite: Suite, args: argparse.Namespace) -> Suite:
+    """The suite with only the arms, tasks and repeats that the command line asks for."""
+    for option, wanted, known in (
+        ("--arm", args.arm, [arm.name for arm in suite.arms]),
+        ("--task", args.task, [task.id for task in suite.tasks]),
+    ):
+        for name in wanted:
+            if name not in known:
+                raise InputError(f"{option} {name}: the suite has no such one; it has: {', '.join(known)}")
+    for option, number, least in (
+        ("--repeats", args.repeats, 1),
+        ("--jobs", args.jobs, 1),
+        ("--retries", args.retries, 0),
+    ):
+        if number is not None and not least <= number <= 10_000:
+            raise InputError(f"{option} {number}: allowed: {least} to 10000")
+    return suite.model_copy(
+        update={
+            "arms": tuple(arm for arm in suite.arms if not args.arm or arm.name in args.arm),
+            "tasks": tuple(task for task in suite.tasks if not args.task or task.id in args.task),
+            "repeats": args.repeats or suite.repeats,
+        }
+    )
+
+
+def _experiment(store: "Store", suite: Suite, args: argparse.Namespace) -> Experiment:
+    path = str(args.suite.absolute())
+    if args.resume:
+        last = store.last_experiment(path)
+        if last is None:
+            raise InputError(f"--resume: no experiment of {args.suite} is stored; run it without --resume first")
+        return last.model_copy(update={"repeats": max(last.repeats, args.repeats or 0)})
+    experiment = Experiment(
+        id=new_id("exp"),
+        workspace=suite.workspace,
+        created_at=instant(datetime.now(UTC)),
+        suite_path=path,
+        tasks=tuple(FrozenTask.of(task) for task in suite.tasks),
+        arms=suite.arms,
+        repeats=suite.repeats,
+        compare=suite.compare,
+        settings={
+            "max_cost_usd": args.max_cost or suite.max_cost_usd,
+            "max_tokens": args.max_tokens or suite.max_tokens,
+            "max_seconds": args.max_seconds or suite.max_seconds,
+        },
+    )
+    store.create_experiment(experiment)
+    return experiment
+
+
+def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, suite_root: Path) -> Ended:
+    """Run what is missing of an experiment, and store each run as it ends."""
+    from steelyard.sandboxes.choose import choose
+    from steelyard.sandboxes.process import interrupt_all
+
+    jobs = jobs_of(experiment, store)
+    watch = Watch(len(jobs), quiet=args.json)
+    choices = Choices(choose(args.sandbox), suite_root, os.environ, watch.observer(), None)
+    if not args.json:
+        note(f"experiment {experiment.id}: {len(jobs)} runs in {choices.provider.type} sandboxes")
+    with open_lab(read_settings(), choices) as lab, watch:
+        orders = Orders(
+            run=lambda job: execute(job, lab),
+            on_done=lambda finished: _store(store, finished, lab),
+            stop=interrupt_all,
+            jobs=args.jobs,
+            retries=args.retries,
+            budget=_budget(store, experiment, args, lab),
+            monotonic=lab.clock.monotonic,
+        )
+        report = Crew(jobs, orders).work()
+    return Ended(experiment, report)
+
+
+def jobs_of(experiment: Experiment, store: "Store") -> list[Job]:
+    """The cells that have no finished run yet."""
+    tasks = {frozen.task.id: frozen for frozen in experiment.tasks}
+    arms = {arm.name: arm for arm in experiment.arms}
+    cells = plan(list(tasks), list(arms), range(1, experiment.repeats + 1), store.finished_cells(experiment.id))
+    return [Job(experiment.id, experiment.workspace, cell, tasks[cell.task_id], arms[cell.arm]) for cell in cells]
+
+
+def _budget(store: "Store", experiment: Experiment, args: argparse.Namespace, lab: Lab) -> Budget:
+    spent = store.spent(experiment.id)
+    return Budget(
+        max_cost_usd=args.max_cost or experiment.settings.get("max_cost_usd"),
+        max_tokens=args.max_tokens or experiment.settings.get("max_tokens"),
+        max_seconds=args.max_seconds or experiment.settings.get("max_seconds"),
+        cost_usd=spent.cost_usd,
+        tokens=spent.tokens,
+        started=lab.clock.monotonic() - spent.seconds,
+    )
+
+
+def _store(store: "Store", finished: "Finished", lab: Lab) -> None:
+    store.save(finished, scored_at=instant(lab.clock.now()))
+
+
+def conclude(store: "Store", ended: Ended, *, as_json: bool) -> int:
+    """Say what came of it."""
+    raise NotImplementedError
