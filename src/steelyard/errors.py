@@ -2,6 +2,7 @@
 
 SteelyardError
 ├── InputError          the user's file, flag or request is wrong: exit code 2
+│   └── PlacedError     mistakes in a file, one a line, each opening with its place
 ├── MeasureError        nothing could be measured: exit code 3
 └── RunError            a run went wrong; carries the `error_class` that is recorded with it
     ├── InfraError      our side, the machine or a service: never counted for or against an arm
@@ -43,6 +44,10 @@ class SteelyardError(Exception):
 
 class InputError(SteelyardError):
     """The user's file, flag or request is wrong; the message says where, what is allowed and what to do."""
+
+
+class PlacedError(InputError):
+    """Mistakes in a file, one a line; each line opens with its own place and is printed as it is."""
 
 
 class MeasureError(SteelyardError):

@@ -6,12 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from steelyard import __version__
-from steelyard.errors import InputError, MeasureError, SteelyardError
+from steelyard.errors import InputError, PlacedError, SteelyardError
 
 if TYPE_CHECKING:
     import argparse
 
 # name → what it does, in one line. The module is steelyard.cli.<name>, with `register(parser)` and `main(args) -> int`.
+# `register` sets `parser.epilog` to at least one example; `--json` is there for every command.
 COMMANDS: dict[str, str] = {
     "init": "write a suite to start from",
     "validate": "check a suite file and name every mistake at its line",
@@ -23,54 +24,126 @@ COMMANDS: dict[str, str] = {
     "demo": "run the built-in suite: two arms, one cheater, a verdict",
     "schema": "print a JSON Schema: suite, run-record or scorer",
 }
+OPTIONS = ("--help", "--version")
+
+
+class UsageError(PlacedError):
+    """A wrong word on the command line; the message opens with the command."""
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code: 0 fine, 1 regressed or FAIL, 2 wrong input, 3 could not measure."""
     arguments = sys.argv[1:] if argv is None else argv
-    if arguments == ["--version"]:
-        print(f"steelyard {__version__}")  # noqa: T201  # the answer itself
-        sys.exit(0)
     sys.exit(_run(arguments))
 
 
 def _run(arguments: list[str]) -> int:
     try:
-        args = _parse(arguments)
-        code: int = args.main(args)
+        code = _answer(arguments)
         sys.stdout.flush()
-    except (InputError, MeasureError, SteelyardError) as error:
-        print(f"steelyard: {error}", file=sys.stderr)  # noqa: T201  # errors for people go to stderr
+    except SteelyardError as error:
+        _complain(str(error) if isinstance(error, PlacedError) else f"steelyard: {error}")
         return 2 if isinstance(error, InputError) else 3
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A full disk, a directory that may not be written: the machine's trouble, which needs no traceback.
+        place = f"{error.filename}: " if error.filename else ""
+        _complain(f"steelyard: {place}{error.strerror or error}")
+        return 3
     return code
 
 
-def _parse(arguments: list[str]) -> "argparse.Namespace":
+def _answer(arguments: list[str]) -> int:
+    first = arguments[0] if arguments else "--help"
+    if first == "--version":
+        print(f"steelyard {__version__}")  # noqa: T201  # the answer itself
+        return 0
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a name that is not UTF-8 is shown as an escape, never a crash
+            stream.reconfigure(errors="backslashreplace")
+    if first in {"--help", "-h"}:
+        print(_overview())  # noqa: T201  # the answer itself
+        return 0 if arguments else 2
+    if first.startswith("-"):
+        raise UsageError(
+            f"steelyard: unknown option {_shown(first)}{_near(first, OPTIONS)}; allowed: --help, --version"
+        )
+    if first not in COMMANDS:
+        hint = _near(first, COMMANDS)
+        raise UsageError(f"steelyard: unknown command '{_shown(first)}'{hint} (steelyard --help lists them)")
+    module = import_module(f"steelyard.cli.{first.replace('-', '_')}")
+    args = parser_for(first).parse_args(arguments[1:])
+    code: int = module.main(args)
+    return code
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS)) + 2
+    commands = "\n".join(f"  {name:<{width}}{summary}" for name, summary in COMMANDS.items())
+    return (
+        "usage: steelyard COMMAND [option …]\n\nWeighs coding agents.\n\n"
+        f"commands:\n{commands}\n\noptions:\n  --help     show this\n  --version  show the version\n\n"
+        "steelyard COMMAND --help shows a command's options and an example.\n"
+        "example: steelyard init try && steelyard run try/steelyard.yaml"
+    )
+
+
+def parser_for(name: str) -> "argparse.ArgumentParser":
+    """A command's parser, whose mistakes are `UsageError`s."""
     import argparse
 
-    command = next((word for word in arguments if not word.startswith("-")), None)
-    parser = argparse.ArgumentParser(
-        prog="steelyard", description="Weighs coding agents.", epilog="steelyard COMMAND --help shows an example."
-    )
-    parser.add_argument("--version", action="version", version=f"steelyard {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        sub = commands.add_parser(
-            name, help=summary, description=summary, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        if name == command:
-            module = import_module(f"steelyard.cli.{name.replace('-', '_')}")
-            module.register(sub)
-            sub.set_defaults(main=module.main)
-    if command is not None and command not in COMMANDS:
-        from difflib import get_close_matches
+    class Parser(argparse.ArgumentParser):
+        """Says what is wrong in one line."""
 
-        near = get_close_matches(command, COMMANDS, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise InputError(f"unknown command '{command}'{hint} (steelyard --help lists them)")
-    return parser.parse_args(arguments)
+        def error(self, message: str) -> NoReturn:
+            """Refuse the command line."""
+            raise UsageError(f"{self.prog}: {_plainer(message, self)}")
+
+    parser = Parser(
+        prog=f"steelyard {name}",
+        description=COMMANDS[name],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    import_module(f"steelyard.cli.{name.replace('-', '_')}").register(parser)
+    return parser
+
+
+def _plainer(message: str, parser: "argparse.ArgumentParser") -> str:
+    """Argparse's complaint in our words, with the option that was probably meant."""
+    help_hint = f" ({parser.prog} --help shows an example)"
+    unknown = message.removeprefix("unrecognized arguments: ")
+    if unknown != message:
+        word = unknown.split(" ")[0]
+        if not word.startswith("-"):
+            return f"unexpected argument '{_shown(word)}'{help_hint}"
+        option = word.partition("=")[0]
+        options = [o for action in parser._actions for o in action.option_strings]  # noqa: SLF001  # no public way
+        return f"unknown option {_shown(option)}{_near(option, options) or help_hint}"
+    missing = message.removeprefix("the following arguments are required: ")
+    if missing != message:
+        return f"{missing} is missing{help_hint}"
+    return f"{_shown(message)}{help_hint}"
+
+
+def _near(word: str, allowed: "dict[str, str] | list[str] | tuple[str, ...]") -> str:
+    from difflib import get_close_matches
+
+    found = get_close_matches(word[:100], allowed, 1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _shown(text: str) -> str:
+    from steelyard.cli.output import plain
+
+    return plain(text).replace("\n", "\\n")
+
+
+def _complain(message: str) -> None:
+    from steelyard.cli.output import note
+
+    note(message)
