@@ -1,0 +1,62 @@
+"""python -m benchmarks [NAME…]: runs the benchmarks and writes their tables to benchmarks/RESULTS.md.
+
+Each benchmark is a module here with `main(argv)` that prints Markdown. Run alone, a benchmark replaces only its own
+section.
+"""
+
+import compileall
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.measure import machine
+
+HERE = Path(__file__).parent
+TITLES = {
+    "harness": "Harness cost",
+    "startup": "Start-up",
+    "memory": "Memory over many runs",
+    "static": "Diff and static scorers",
+    "integrity": "Test-integrity detectors",
+    "scorecards": "Scorecards",
+    "bootstrap": "Bootstrap",
+    "coverage": "Interval coverage",
+    "compare_records": "Comparing a million records",
+    "transcripts": "Agent transcripts",
+    "docker": "Docker overhead",
+    "judging": "Judging",
+}
+
+
+def main() -> None:
+    """Run the named benchmarks, or all."""
+    there = [name for name in TITLES if (HERE / f"{name}.py").exists()]
+    wanted = sys.argv[1:] or there
+    unknown = set(wanted) - set(there)
+    if unknown:
+        raise SystemExit(f"no such benchmark: {', '.join(sorted(unknown))}; there are: {', '.join(there)}")
+    compileall.compile_dir(HERE.parent / "src", quiet=1)
+    for name in wanted:
+        print(f"running {name} …", file=sys.stderr, flush=True)
+        code = f"import sys; from benchmarks.{name} import main; main(sys.argv[1:])"
+        done = subprocess.run([sys.executable, "-c", code], cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"benchmark {name} failed")
+        print(done.stdout)
+        _write(name, done.stdout.strip())
+
+
+def _write(name: str, text: str) -> None:
+    """Put a section's new table in its place."""
+    path = HERE / "RESULTS.md"
+    old = path.read_text() if path.exists() else ""
+    sections = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=^## |\Z)", old, re.M | re.S))
+    sections[TITLES[name]] = f"Machine: {machine()}.\n\n{text}\n\n"
+    head = "# Benchmark results\n\nWritten by `make bench`. Ratios are taken within one run; lower is better unless said.\n\n"
+    ordered = [title for title in TITLES.values() if title in sections]
+    path.write_text(head + "".join(f"## {title}\n\n{sections[title].strip()}\n\n" for title in ordered).rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    main()
