@@ -1,0 +1,90 @@
+"""Events on their way out: written in the transaction of what they tell of, delivered by others at least once.
+
+Each sink marks what it has delivered, so that a dead sink holds up no other. `trim_events` bounds the table.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, exists, func, insert, select
+
+from steelyard.domain.record import JsonObject, canonical_json, sha256
+from steelyard.store import schema
+from steelyard.store.connection import Database
+from steelyard.store.rows import instant
+from steelyard.store.workspaces import insert_new
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+_OUTBOX = schema.outbox.c
+_DONE = schema.deliveries.c
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    """An event with its place in line; `event_id` is the same whenever it is sent again."""
+
+    seq: int
+    event_id: str
+    kind: str
+    workspace: str
+    run_id: str | None
+    created_at: str
+    payload: JsonObject
+
+
+def add_event(connection: "Connection", kind: str, payload: JsonObject, created_at: str) -> None:
+    """Put an event in line, inside the transaction of what it tells of; its id follows from its content."""
+    text = canonical_json(payload)
+    row = {
+        "event_id": sha256(f"{kind}\n{text}")[:32],
+        "kind": kind,
+        "workspace": payload["workspace"],
+        "run_id": payload.get("run_id"),
+        "created_at": instant(created_at, "created_at"),
+        "payload": text,
+    }
+    connection.execute(insert(schema.outbox).values(row))
+
+
+def pending_events(database: Database, sink: str, limit: int = 100) -> list[StoredEvent]:
+    """The oldest events that a sink has not delivered."""
+    done = exists().where(_DONE.sink == sink, _DONE.seq == _OUTBOX.seq)
+    with database.read() as connection:
+        rows = connection.execute(select(schema.outbox).where(~done).order_by(_OUTBOX.seq).limit(limit)).mappings()
+        return [StoredEvent(**{**row, "payload": json.loads(row["payload"])}) for row in rows]
+
+
+def mark_delivered(database: Database, sink: str, seqs: list[int]) -> None:
+    """Note that a sink has delivered these; noting it twice does no harm."""
+    with database.write(f"noting what {sink} delivered") as connection:
+        for seq in sorted(seqs):
+            insert_new(connection, schema.deliveries, {"sink": sink, "seq": seq}, "sink", "seq")
+
+
+def queue_size(database: Database, sink: str | None = None) -> int:
+    """How many events a sink has still to deliver; without a sink, how many are kept."""
+    counted = select(func.count()).select_from(schema.outbox)
+    if sink is not None:
+        counted = counted.where(~exists().where(_DONE.sink == sink, _DONE.seq == _OUTBOX.seq))
+    with database.read() as connection:
+        return int(connection.execute(counted).scalar_one())
+
+
+def trim_events(database: Database, *, sinks: tuple[str, ...], keep: int) -> int:
+    """Drop what every sink has delivered and, past `keep` events, the oldest; how many undelivered ones were lost."""
+    with database.write("trimming the outbox") as connection:
+        if sinks:
+            done = select(_DONE.seq).where(_DONE.sink.in_(sinks)).group_by(_DONE.seq)
+            connection.execute(
+                delete(schema.outbox).where(_OUTBOX.seq.in_(done.having(func.count() == len(set(sinks)))))
+            )
+        edge = connection.execute(select(_OUTBOX.seq).order_by(_OUTBOX.seq.desc()).offset(keep).limit(1)).scalar()
+        lost = 0
+        if edge is not None:
+            lost = connection.execute(delete(schema.outbox).where(_OUTBOX.seq <= edge)).rowcount
+        kept = select(_OUTBOX.seq)
+        connection.execute(delete(schema.deliveries).where(_DONE.seq.not_in(kept)))
+    return lost

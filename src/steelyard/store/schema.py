@@ -1,0 +1,251 @@
+"""The tables. What is filtered or sorted has a column of its own; the rest of a record is one canonical JSON text.
+
+`runs.seq` counts runs in the order in which they were stored: it is the cursor of every page and the meaning of
+"before" in the latency baseline. Instants are ISO 8601 texts in UTC, all of one width, so that they sort as texts.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    event,
+)
+
+VERSION = "0002"  # the last revision under migrations/versions; a test holds the two together
+
+metadata = MetaData()
+_counter = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts by itself only in an INTEGER PRIMARY KEY
+
+
+def _text(name: str, *, null: bool = False) -> Column[str]:
+    return Column(name, Text, nullable=null)
+
+
+def _whole(name: str, *, null: bool = True) -> Column[int]:
+    return Column(name, BigInteger, nullable=null)
+
+
+def _number(name: str, *, null: bool = True) -> Column[float]:
+    return Column(name, Float(53), nullable=null)
+
+
+def _count() -> Column[int]:
+    return Column("seq", _counter, primary_key=True, autoincrement=True)
+
+
+workspaces = Table("workspaces", metadata, Column("id", Text, primary_key=True), _text("weights", null=True))
+
+experiments = Table(
+    "experiments",
+    metadata,
+    _count(),
+    Column("id", Text, nullable=False, unique=True),
+    _text("workspace"),
+    _text("created_at"),
+    _text("suite_path", null=True),
+    _text("record"),
+    Index("ix_experiments_workspace", "workspace", "seq"),
+)
+
+tasks = Table("tasks", metadata, Column("sha256", String(64), primary_key=True), _text("task_id"), _text("snapshot"))
+
+runs = Table(
+    "runs",
+    metadata,
+    _count(),
+    Column("run_id", Text, nullable=False, unique=True),
+    _text("workspace"),
+    _text("experiment"),
+    _text("task_id"),
+    _text("arm"),
+    _whole("repeat", null=False),
+    _whole("attempt", null=False),
+    _whole("replaced", null=False),
+    _text("task_sha256"),
+    _text("status"),
+    _text("outcome"),
+    _text("error_class", null=True),
+    _whole("infrastructure", null=False),
+    _text("objective"),
+    _text("judge"),
+    _text("failure_mode", null=True),
+    _text("run_gate"),
+    _text("disagreement", null=True),
+    _whole("checks_passed", null=False),
+    _whole("checks_total", null=False),
+    _number("mean_score"),
+    _number("judge01"),
+    _whole("score"),
+    _text("tier"),
+    _number("wall_s", null=False),
+    _number("cost_usd"),
+    _whole("input_tokens"),
+    _whole("output_tokens"),
+    _whole("cache_read_tokens"),
+    _whole("cache_write_tokens"),
+    _whole("total_tokens"),
+    _whole("steps"),
+    _whole("tool_calls"),
+    _whole("files_changed", null=False),
+    _text("agent"),
+    _text("agent_version", null=True),
+    _text("model", null=True),
+    _text("tags"),
+    _text("started_at"),
+    _text("finished_at"),
+    _text("record"),
+    Index("ix_runs_workspace", "workspace", "seq"),
+    Index("ix_runs_baseline", "workspace", "outcome", "infrastructure", "seq"),
+    Index("ix_runs_experiment", "experiment", "seq"),
+    Index("ix_runs_cell", "experiment", "task_id", "arm", "repeat"),
+    Index("ix_runs_task", "workspace", "task_id", "seq"),
+    Index("ix_runs_arm", "workspace", "arm", "seq"),
+    Index("ix_runs_tier", "workspace", "tier", "seq"),
+    Index("ix_runs_judge", "workspace", "judge", "seq"),
+    Index("ix_runs_finished", "finished_at"),
+)
+
+agent_run_scores = Table(
+    "agent_run_scores",
+    metadata,
+    _text("run_id"),
+    _whole("version", null=False),
+    _whole("score", null=False),
+    _text("tier"),
+    _text("formula_version"),
+    _whole("completion", null=False),
+    _whole("error_rate", null=False),
+    _whole("latency", null=False),
+    _whole("resource_efficiency", null=False),
+    _text("weights"),
+    _text("defaulted_axes"),
+    _text("inputs"),
+    _text("scored_at"),
+    PrimaryKeyConstraint("run_id", "version"),
+)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    _count(),
+    _text("run_id"),
+    _text("verdict"),
+    _text("scored_at"),
+    _text("record"),
+    Index("ix_judgements_run", "run_id", "seq"),
+)
+
+gradings = Table(
+    "gradings",
+    metadata,
+    _count(),
+    _text("run_id"),
+    _text("objective"),
+    _text("graded_at"),
+    _text("record"),
+    Index("ix_gradings_run", "run_id", "seq"),
+)
+
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    _whole("bytes", null=False),
+    _whole("stored_bytes", null=False),
+)
+
+run_artifacts = Table(
+    "run_artifacts",
+    metadata,
+    _text("run_id"),
+    _text("name"),
+    Column("sha256", String(64), nullable=False),
+    PrimaryKeyConstraint("run_id", "name"),
+    Index("ix_run_artifacts_sha256", "sha256"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    _count(),
+    Column("event_id", Text, nullable=False, unique=True),
+    _text("kind"),
+    _text("workspace"),
+    _text("run_id", null=True),
+    _text("created_at"),
+    _text("payload"),
+)
+
+deliveries = Table(
+    "deliveries", metadata, _text("sink"), _whole("seq", null=False), PrimaryKeyConstraint("sink", "seq")
+)
+
+api_tokens = Table(
+    "api_tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _text("workspace"),
+    _text("name"),
+    Column("hash", Text, nullable=False, unique=True),
+    _text("scopes"),
+    _text("created_at"),
+    _text("expires_at", null=True),
+    _text("last_used_at", null=True),
+    _text("revoked_at", null=True),
+)
+
+leases = Table(
+    "leases",
+    metadata,
+    _text("experiment"),
+    _text("task_id"),
+    _text("arm"),
+    _whole("repeat", null=False),
+    _text("owner"),
+    _number("expires_at", null=False),
+    PrimaryKeyConstraint("experiment", "task_id", "arm", "repeat"),
+    Index("ix_leases_owner", "owner"),
+)
+
+versions = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
+
+# Looking a run up by the start of its id is a range scan: in SQLite by itself, in PostgreSQL with this kind of index.
+for _table, _column in ((runs, runs.c.run_id), (experiments, experiments.c.id)):
+    Index(f"ix_{_table.name}_prefix", _column, postgresql_ops={_column.name: "text_pattern_ops"}).ddl_if(
+        dialect="postgresql"
+    )
+
+# A score row never changes: rescoring adds a row. The database itself says no.
+SCORES_ARE_FIXED: dict[str, tuple[str, ...]] = {
+    "sqlite": (
+        (
+            "CREATE TRIGGER agent_run_scores_fixed BEFORE UPDATE ON agent_run_scores "
+            "BEGIN SELECT RAISE(ABORT, 'a score row never changes'); END"
+        ),
+    ),
+    "postgresql": (
+        (
+            "CREATE FUNCTION steelyard_refuse_change() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'a score row never changes'; END $$"
+        ),
+        (
+            "CREATE TRIGGER agent_run_scores_fixed BEFORE UPDATE ON agent_run_scores "
+            "FOR EACH ROW EXECUTE FUNCTION steelyard_refuse_change()"
+        ),
+    ),
+}
+for _dialect, _statements in SCORES_ARE_FIXED.items():
+    for _statement in _statements:
+        event.listen(agent_run_scores, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+
+Row = dict[str, Any]

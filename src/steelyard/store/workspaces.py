@@ -1,0 +1,87 @@
+"""Workspaces: the weights they score with and the wall times they measure latency against."""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select, update
+
+from steelyard.domain.record import JsonObject, canonical_json
+from steelyard.domain.score import Weights
+from steelyard.errors import InputError
+from steelyard.formulas.scorecard import DEFAULT_WEIGHTS, HISTORY_MOST
+from steelyard.store import schema
+from steelyard.store.connection import Database
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+_RUNS = schema.runs.c
+_TOLERANCE = 1e-4
+
+
+def insert_new(connection: "Connection", table: "Table", row: JsonObject, *key: str) -> None:
+    """Insert a row unless one with that key is there; no error either way, whoever else is writing."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as insert_or_leave
+    else:
+        from sqlalchemy.dialects.sqlite import insert as insert_or_leave  # type: ignore[assignment]
+    connection.execute(insert_or_leave(table).values(row).on_conflict_do_nothing(index_elements=list(key)))
+
+
+def lock_workspace(connection: "Connection", workspace: str) -> None:
+    """Let one transaction at a time score in a workspace: "the runs before this one" then has one meaning."""
+    table = schema.workspaces
+    locked = select(table.c.id).where(table.c.id == workspace).with_for_update()
+    if connection.execute(locked).first() is None:
+        insert_new(connection, table, {"id": workspace}, "id")
+        connection.execute(locked)
+
+
+def baseline_history(connection: "Connection", workspace: str, before: int | None = None) -> list[float]:
+    """The wall times of the last 20 COMPLETED runs of a workspace, oldest first; `before` a run's `seq`."""
+    last = (
+        select(_RUNS.wall_s)
+        .where(_RUNS.workspace == workspace, _RUNS.outcome == "COMPLETED", _RUNS.infrastructure == 0)
+        .order_by(_RUNS.seq.desc())
+        .limit(HISTORY_MOST)
+    )
+    if before is not None:
+        last = last.where(_RUNS.seq < before)
+    return list(connection.execute(last).scalars())[::-1]
+
+
+def read_weights(connection: "Connection", workspace: str) -> Weights:
+    """The weights a workspace scores with; the formula's own when none were set."""
+    stored = connection.execute(select(schema.workspaces.c.weights).where(schema.workspaces.c.id == workspace)).scalar()
+    return DEFAULT_WEIGHTS if stored is None else Weights.model_validate_json(stored)
+
+
+def check_weights(values: Weights | JsonObject) -> Weights:
+    """Weights that may be used: each at least 0, together 1 within 0.0001; else an `InputError`."""
+    given = values.model_dump() if isinstance(values, Weights) else dict(values)
+    known = list(Weights.model_fields)
+    unknown = sorted(set(given) - set(known))
+    if unknown or len(given) != len(known):
+        raise InputError(f"weights need exactly the axes {', '.join(known)}; given: {', '.join(map(str, given))}")
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 + _TOLERANCE:
+            raise InputError(f"weight {name} is {value!r}; a number from 0 to 1 is allowed")
+    total = sum(given.values())
+    if abs(total - 1) > _TOLERANCE:
+        raise InputError(f"weights add up to {total:.6g}; they must add up to 1 (within {_TOLERANCE})")
+    return Weights(**{name: float(value) for name, value in given.items()})
+
+
+def set_weights(database: Database, workspace: str, values: Weights | JsonObject) -> Weights:
+    """Score with these weights from now on; earlier scores keep theirs. None of it when they are not allowed."""
+    weights = check_weights(values)
+    table = schema.workspaces
+    with database.write(f"setting the weights of workspace {workspace}") as connection:
+        lock_workspace(connection, workspace)
+        text = canonical_json(weights.model_dump())
+        connection.execute(update(table).where(table.c.id == workspace).values(weights=text))
+    return weights
+
+
+def workspace_names(connection: "Connection") -> list[str]:
+    """Every workspace that has anything stored."""
+    return list(connection.execute(select(schema.workspaces.c.id).order_by(schema.workspaces.c.id)).scalars())
