@@ -1,8 +1,9 @@
-"""The three gates of a run, none of which subsumes another, and what their disagreement is called."""
+"""The three gates of a run, none of which subsumes another, and the name of their disagreement."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
 
-from steelyard.domain.grade import ScorerResult, Verdict
+from steelyard.domain.grade import JudgeResult, ScorerResult, Verdict
 from steelyard.domain.run import Gates, JudgeGate, Run
 
 HARD_CONSTRAINT = "plausible but violates a hard constraint"
@@ -10,40 +11,57 @@ NOT_CONVINCING = "mechanical pass, not convincing"
 WARNING = "review the warning"
 
 
-def _applicable(scorers: Iterable[ScorerResult]) -> list[ScorerResult]:
-    return [scorer for scorer in scorers if scorer.mechanical and scorer.verdict != "N/A"]
+def overall(results: Sequence[ScorerResult]) -> Verdict:
+    """FAIL if any required applicable mechanical scorer fails; N/A if none applies; else PASS."""
+    passed, total = objective_counts(results)
+    if total == 0:
+        return "N/A"
+    return "PASS" if passed == total else "FAIL"
 
 
-def overall(scorers: Iterable[ScorerResult]) -> Verdict:
-    """FAIL if any required mechanical scorer that applies fails; N/A if none applies; else PASS."""
-    applicable = _applicable(scorers)
-    if any(scorer.required and scorer.verdict == "FAIL" for scorer in applicable):
-        return "FAIL"
-    return "PASS" if applicable else "N/A"
+def objective_counts(results: Sequence[ScorerResult]) -> tuple[int, int]:
+    """How many required applicable mechanical scorers passed, and how many there are."""
+    gating = [result for result in _applicable(results) if result.required]
+    return sum(result.verdict == "PASS" for result in gating), len(gating)
 
 
-def mean_score(scorers: Iterable[ScorerResult]) -> float | None:
-    """The mean over the mechanical scorers that apply and have a score; None without any."""
-    scores = [scorer.score for scorer in _applicable(scorers) if scorer.score is not None]
-    return sum(scores) / len(scores) if scores else None
+def mean_score(results: Sequence[ScorerResult]) -> float | None:
+    """The mean score over applicable mechanical scorers, advisory ones too; None when none applies."""
+    scores = [_score(result) for result in _applicable(results)]
+    return min(1.0, math.fsum(scores) / len(scores)) if scores else None
+
+
+def judge_gate(judge: JudgeResult | None) -> JudgeGate:
+    """What the judge said, or that it did not run."""
+    return "NOT_RUN" if judge is None else judge.verdict
 
 
 def gates_of(run: Run) -> Gates:
-    """Objective, judge and run gate, with the name of their disagreement where they disagree."""
-    objective = overall(run.scorers)
-    judge: JudgeGate = "NOT_RUN" if run.judge is None else run.judge.verdict
+    """The gates of a finished run. The badge passes when it completed without error and inside its limits."""
+    objective, judge = overall(run.scorers), judge_gate(run.judge)
     return Gates(
         objective=objective,
         judge=judge,
         run="PASS" if run.status == "completed" and run.error_class is None else "FAIL",
-        disagreement=_disagreement(objective, judge, run.scorers),
+        disagreement=disagreement(objective, judge, run.scorers),
     )
 
 
-def _disagreement(objective: Verdict, judge: JudgeGate, scorers: Iterable[ScorerResult]) -> str | None:
-    if judge == "PASS" and objective == "FAIL":
+def disagreement(objective: Verdict, judge: JudgeGate, results: Sequence[ScorerResult]) -> str | None:
+    """What it is called when programs, the judge and warnings do not say the same; None when they do."""
+    if objective == "FAIL" and judge == "PASS":
         return HARD_CONSTRAINT
     if objective == "PASS" and judge == "FAIL":
         return NOT_CONVINCING
-    warned = any(not scorer.required and scorer.verdict == "FAIL" for scorer in _applicable(scorers))
-    return WARNING if objective == judge == "PASS" and warned else None
+    if objective == judge == "PASS" and any(r.verdict == "FAIL" and not r.required for r in _applicable(results)):
+        return WARNING
+    return None
+
+
+def _applicable(results: Sequence[ScorerResult]) -> list[ScorerResult]:
+    return [result for result in results if result.mechanical and result.verdict != "N/A"]
+
+
+def _score(result: ScorerResult) -> float:
+    """A scorer of an outside package may leave its score out: its verdict then counts."""
+    return result.score if result.score is not None else float(result.verdict == "PASS")

@@ -1,0 +1,90 @@
+"""Runs a task's scorers: those that only read first, commands last, and a broken one never stops the others."""
+
+from collections.abc import Callable, Sequence
+
+from steelyard.domain.evidence import Evidence
+from steelyard.domain.grade import Grade, ScorerResult, failed
+from steelyard.errors import RunError
+from steelyard.formulas.secrets import redact_text
+from steelyard.sandboxes.base import Sandbox
+from steelyard.scorers.base import Scorer
+from steelyard.scorers.paths import files, listed
+
+
+def grade(
+    scorers: Sequence[Scorer],
+    evidence: Evidence,
+    sandbox: Sandbox | None,
+    *,
+    clock: Callable[[], float],
+    between: Callable[[], list[str]] | None = None,
+) -> tuple[ScorerResult, ...]:
+    """Every scorer's answer, in the order they are configured.
+
+    `between` is called after each scorer that uses the sandbox: it puts back what the command changed in the tree, so
+    that the next one sees what the agent left, and says which files those were.
+    """
+    results: dict[int, ScorerResult] = {}
+    for index in sorted(range(len(scorers)), key=lambda i: scorers[i].uses_sandbox):
+        scorer = scorers[index]
+        started = clock()
+        answer, crashed = _answer(scorer, evidence, sandbox, between if scorer.uses_sandbox else None)
+        results[index] = _result(scorer, answer, crashed, max(0.0, clock() - started))
+    return tuple(results[index] for index in range(len(scorers)))
+
+
+def _answer(
+    scorer: Scorer, evidence: Evidence, sandbox: Sandbox | None, between: Callable[[], list[str]] | None
+) -> tuple[Grade, bool]:
+    """A grade, and whether the scorer itself broke: then the grade is FAIL, because gates fail closed."""
+    answer, crashed = _asked(lambda: _checked(scorer.score(evidence, sandbox)), "the scorer itself crashed")
+    if between is None:
+        return answer, crashed
+    restored: list[str] = []
+
+    def put_back() -> Grade:
+        restored.extend(between())
+        return answer
+
+    answer, broke = _asked(put_back, "what the command changed could not be put back")
+    if restored and not crashed:
+        said = f"{answer.detail}; {files(len(restored))} that it changed put back: {listed(restored)}"
+        answer = answer.model_copy(update={"detail": said})
+    return answer, crashed or broke
+
+
+def _asked(ask: Callable[[], Grade], what: str) -> tuple[Grade, bool]:
+    try:
+        return ask(), False
+    except Exception as error:  # whatever an outside scorer raises is recorded
+        if isinstance(error, RunError) and error.error_class == "interrupted":
+            raise
+        return failed(f"{what}: {_reason(error)}"), True
+
+
+def _checked(answer: object) -> Grade:
+    if not isinstance(answer, Grade):
+        raise TypeError(f"a scorer answers with a Grade, this one with {type(answer).__name__}")
+    return answer
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    kind = "" if isinstance(error, RunError) else type(error).__name__
+    return redact_text(": ".join(part for part in (kind, text[:1000]) if part))
+
+
+def _result(scorer: Scorer, answer: Grade, crashed: bool, duration_s: float) -> ScorerResult:
+    return ScorerResult(
+        name=scorer.name,
+        type=scorer.type,
+        verdict=answer.verdict,
+        score=answer.score,
+        required=scorer.is_required,
+        detail=answer.detail,
+        output_tail=answer.output_tail,
+        duration_s=duration_s,
+        mechanical=scorer.mechanical,
+        crashed=crashed,
+        findings=answer.findings,
+    )
