@@ -56,7 +56,10 @@ def shell(text: str, timeout_s: float, **more: str) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class ExecResult:
-    """How a command ended. Signal n is exit code 128 + n; a time-out is 124. `interrupted`: the harness stopped it."""
+    """How a command ended. Signal n is exit code 128 + n; a time-out is 124. `interrupted`: the harness stopped it.
+
+    `over_disk`: it was ended because the sandbox's files had outgrown `limits.disk_mb`.
+    """
 
     exit_code: int
     duration_s: float
@@ -65,6 +68,7 @@ class ExecResult:
     timed_out: bool = False
     out_of_memory: bool = False
     interrupted: bool = False
+    over_disk: bool = False
 
     def tail(self, limit: int = 4000) -> str:
         """The end of what it printed, stdout then stderr, for people."""
@@ -86,11 +90,15 @@ class SandboxSpec:
 
 
 class Sandbox(ABC):
-    """An open sandbox. `tree`, `home` and `tmp` are paths as seen inside; all methods may be called from any thread."""
+    """An open sandbox. `tree`, `home` and `tmp` are paths as seen inside; all methods may be called from any thread.
+
+    `notes` says what was asked for and can't be had on this machine, a limit for example.
+    """
 
     tree: str
     home: str
     tmp: str
+    notes: tuple[str, ...] = ()
 
     @abstractmethod
     def exec(self, command: Command) -> ExecResult:
@@ -129,10 +137,11 @@ class Sandbox(ABC):
 
 
 class SandboxProvider(ABC):
-    """Makes sandboxes of one type. Cheap to make; `check` may start processes."""
+    """Makes sandboxes of one type. Cheap to make; `check` may start processes. `note` is for the user to know."""
 
     type: str
     isolates: bool
+    note: str | None = None
 
     @abstractmethod
     def check(self) -> str | None:
