@@ -5,20 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from sqlalchemy import select
-
 from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.grade import JudgeResult, ScorerResult
 from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Cell, Run
 from steelyard.domain.score import Scorecard, Weights
 from steelyard.domain.suite import FrozenTask
-from steelyard.store import leases, outbox, reads, schema, workspaces, writes
+from steelyard.store import leases, outbox, reads, workspaces, writes
 from steelyard.store.connection import Database, open_database
 from steelyard.store.errors import storing
 from steelyard.store.outbox import StoredEvent
 from steelyard.store.reads import EVERY_RUN, RunFilter, Spent
 from steelyard.store.rows import StoredRun
+from steelyard.store.statements import TASK
 
 
 def open_store(url: str, artifacts: Path, *, must_exist: bool = False) -> "Store":
@@ -148,9 +147,8 @@ class Store:
     def _tags_of(self, sha256: str) -> tuple[str, ...]:
         """The tags of a frozen task, read once."""
         if sha256 not in self._tags:
-            query = select(schema.tasks.c.snapshot).where(schema.tasks.c.sha256 == sha256)
             with self.database.read() as connection:
-                found = connection.execute(query).scalar()
+                found = connection.execute(TASK, {"sha256": sha256}).scalar()
             if found is None:
                 return ()  # not remembered: it may be stored later
             self._tags[sha256] = tuple(json.loads(found).get("tags", ()))

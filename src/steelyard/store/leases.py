@@ -7,20 +7,16 @@ a `kill -9` waits for nobody.
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, update
 
 from steelyard.domain.run import Cell
 from steelyard.store import schema
 from steelyard.store.connection import Database, IntegrityError
-
-if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
+from steelyard.store.statements import ADD_LEASE, END_LEASE, FIND_LEASE, FINISHED
 
 LEASE_S = 60.0
 _LEASE = schema.leases.c
-_RUNS = schema.runs.c
 
 
 def owner_name(token: str) -> str:
@@ -30,18 +26,17 @@ def owner_name(token: str) -> str:
 
 def claim(database: Database, experiment: str, cell: Cell, owner: str, now: float) -> bool:
     """Take a cell: False when it is finished already or somebody else who lives is at it."""
-    row = {"experiment": experiment, **cell.model_dump(), "owner": owner, "expires_at": now + LEASE_S}
+    at = {"experiment": experiment, **cell.model_dump()}
     try:
         with database.write(f"claiming {cell.task_id} × {cell.arm} × {cell.repeat}") as connection:
-            at = _at(experiment, cell)
-            found = connection.execute(select(schema.leases).where(*at).with_for_update()).first()
+            found = connection.execute(FIND_LEASE, at).first()
             if found is not None and found.owner != owner and found.expires_at > now and not _is_gone(found.owner):
                 return False
-            connection.execute(delete(schema.leases).where(*at))
+            connection.execute(END_LEASE, at)
             # Only now: a run is stored and its lease ended in one step, so a lease that is free tells the truth here.
-            if connection.execute(select(_RUNS.seq).where(*_finished(experiment, cell)).limit(1)).first():
+            if connection.execute(FINISHED, at).first():
                 return False
-            connection.execute(insert(schema.leases).values(row))
+            connection.execute(ADD_LEASE, {**at, "owner": owner, "expires_at": now + LEASE_S})
             return True
     except IntegrityError:
         return False  # somebody took it in the same moment
@@ -57,25 +52,6 @@ def release(database: Database, owner: str) -> None:
     """Let go of everything an owner holds."""
     with database.write("releasing claims") as connection:
         connection.execute(delete(schema.leases).where(_LEASE.owner == owner))
-
-
-def _at(experiment: str, cell: Cell) -> tuple["ColumnElement[bool]", ...]:
-    return (
-        _LEASE.experiment == experiment,
-        _LEASE.task_id == cell.task_id,
-        _LEASE.arm == cell.arm,
-        _LEASE.repeat == cell.repeat,
-    )
-
-
-def _finished(experiment: str, cell: Cell) -> tuple["ColumnElement[bool]", ...]:
-    return (
-        _RUNS.experiment == experiment,
-        _RUNS.task_id == cell.task_id,
-        _RUNS.arm == cell.arm,
-        _RUNS.repeat == cell.repeat,
-        _RUNS.infrastructure == 0,
-    )
 
 
 def _is_gone(owner: str) -> bool:

@@ -7,13 +7,13 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, exists, func, insert, select
+from sqlalchemy import delete, exists, func, select
 
 from steelyard.domain.record import JsonObject, canonical_json, sha256
 from steelyard.store import schema
 from steelyard.store.connection import Database
 from steelyard.store.rows import instant
-from steelyard.store.workspaces import insert_new
+from steelyard.store.statements import ADD_EVENT, insert_new
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -46,7 +46,7 @@ def add_event(connection: "Connection", kind: str, payload: JsonObject, created_
         "created_at": instant(created_at, "created_at"),
         "payload": text,
     }
-    connection.execute(insert(schema.outbox).values(row))
+    connection.execute(ADD_EVENT, row)
 
 
 def pending_events(database: Database, sink: str, limit: int = 100) -> list[StoredEvent]:
@@ -60,8 +60,8 @@ def pending_events(database: Database, sink: str, limit: int = 100) -> list[Stor
 def mark_delivered(database: Database, sink: str, seqs: list[int]) -> None:
     """Note that a sink has delivered these; noting it twice does no harm."""
     with database.write(f"noting what {sink} delivered") as connection:
-        for seq in sorted(seqs):
-            insert_new(connection, schema.deliveries, {"sink": sink, "seq": seq}, "sink", "seq")
+        if seqs:
+            insert_new(connection, schema.deliveries, [{"sink": sink, "seq": seq} for seq in sorted(seqs)])
 
 
 def queue_size(database: Database, sink: str | None = None) -> int:

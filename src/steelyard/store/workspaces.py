@@ -7,51 +7,39 @@ from sqlalchemy import select, update
 from steelyard.domain.record import JsonObject, canonical_json
 from steelyard.domain.score import Weights
 from steelyard.errors import InputError
-from steelyard.formulas.scorecard import DEFAULT_WEIGHTS, HISTORY_MOST
+from steelyard.formulas.scorecard import DEFAULT_WEIGHTS
 from steelyard.store import schema
 from steelyard.store.connection import Database
+from steelyard.store.statements import HISTORY, LOCK_WORKSPACE, WEIGHTS, insert_new
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import Connection
 
-_RUNS = schema.runs.c
+_END = 2**63 - 1  # after every run
 _TOLERANCE = 1e-4
 
 
-def insert_new(connection: "Connection", table: "Table", row: JsonObject, *key: str) -> None:
-    """Insert a row unless one with that key is there; no error either way, whoever else is writing."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as insert_or_leave
-    else:
-        from sqlalchemy.dialects.sqlite import insert as insert_or_leave  # type: ignore[assignment]
-    connection.execute(insert_or_leave(table).values(row).on_conflict_do_nothing(index_elements=list(key)))
-
-
-def lock_workspace(connection: "Connection", workspace: str) -> None:
-    """Let one transaction at a time score in a workspace: "the runs before this one" then has one meaning."""
-    table = schema.workspaces
-    locked = select(table.c.id).where(table.c.id == workspace).with_for_update()
-    if connection.execute(locked).first() is None:
-        insert_new(connection, table, {"id": workspace}, "id")
-        connection.execute(locked)
+def lock_workspace(connection: "Connection", workspace: str) -> Weights:
+    """Let one transaction at a time score in a workspace ("the runs before this one" has one meaning); its weights."""
+    found = connection.execute(LOCK_WORKSPACE, {"workspace": workspace}).first()
+    if found is None:
+        insert_new(connection, schema.workspaces, [{"id": workspace}])
+        found = connection.execute(LOCK_WORKSPACE, {"workspace": workspace}).one()
+    return _weights(found.weights)
 
 
 def baseline_history(connection: "Connection", workspace: str, before: int | None = None) -> list[float]:
     """The wall times of the last 20 COMPLETED runs of a workspace, oldest first; `before` a run's `seq`."""
-    last = (
-        select(_RUNS.wall_s)
-        .where(_RUNS.workspace == workspace, _RUNS.outcome == "COMPLETED", _RUNS.infrastructure == 0)
-        .order_by(_RUNS.seq.desc())
-        .limit(HISTORY_MOST)
-    )
-    if before is not None:
-        last = last.where(_RUNS.seq < before)
-    return list(connection.execute(last).scalars())[::-1]
+    asked = {"workspace": workspace, "before": _END if before is None else before}
+    return list(connection.execute(HISTORY, asked).scalars())[::-1]
 
 
 def read_weights(connection: "Connection", workspace: str) -> Weights:
     """The weights a workspace scores with; the formula's own when none were set."""
-    stored = connection.execute(select(schema.workspaces.c.weights).where(schema.workspaces.c.id == workspace)).scalar()
+    return _weights(connection.execute(WEIGHTS, {"workspace": workspace}).scalar())
+
+
+def _weights(stored: str | None) -> Weights:
     return DEFAULT_WEIGHTS if stored is None else Weights.model_validate_json(stored)
 
 

@@ -18,7 +18,18 @@ from steelyard.store.connection import Database, IntegrityError
 from steelyard.store.errors import ConflictError, NotFoundError, storing
 from steelyard.store.outbox import add_event
 from steelyard.store.rows import instant, run_row, score_row, scored_event, scorer_results, stored_score
-from steelyard.store.workspaces import baseline_history, insert_new, lock_workspace, read_weights
+from steelyard.store.statements import (
+    ADD_JUDGEMENT,
+    ADD_RUN,
+    ADD_SCORE,
+    COUNTING_TRIES,
+    END_LEASE,
+    FIRST_SCORE,
+    RECORD,
+    REPLACE_TRIES,
+    insert_new,
+)
+from steelyard.store.workspaces import baseline_history, lock_workspace
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -47,10 +58,13 @@ def create_experiment(database: Database, experiment: Experiment) -> None:
             if found != record:
                 raise ConflictError(f"another experiment {experiment.id} is stored already")
             return
-        for frozen in sorted(experiment.tasks, key=lambda task: task.sha256):
-            task = {"sha256": frozen.sha256, "task_id": frozen.task.id, "snapshot": snapshot(frozen.task)}
-            insert_new(connection, schema.tasks, task, "sha256")
-        insert_new(connection, schema.workspaces, {"id": experiment.workspace}, "id")
+        tasks = {
+            frozen.sha256: {"sha256": frozen.sha256, "task_id": frozen.task.id, "snapshot": snapshot(frozen.task)}
+            for frozen in sorted(experiment.tasks, key=lambda task: task.sha256)
+        }
+        if tasks:
+            insert_new(connection, schema.tasks, list(tasks.values()))
+        insert_new(connection, schema.workspaces, [{"id": experiment.workspace}])
         connection.execute(insert(schema.experiments).values(row))
 
 
@@ -63,8 +77,7 @@ def save(database: Database, finished: Finished, *, scored_at: str, tags: tuple[
     blobs = clean_blobs(finished)
     with storing(doing):
         kept = {name: (*database.artifacts.put(data), len(data)) for name, data in blobs.items()}
-    run = _as_stored(finished, {name: sha for name, (sha, _, _) in kept.items()})
-    record = canonical_json(run.model_dump(mode="json"))
+    run, record = _as_stored(finished, {name: sha for name, (sha, _, _) in kept.items()})
     try:
         with database.write(doing) as connection:
             card = _save(connection, run, record, scored_at, tags)
@@ -81,80 +94,67 @@ def save(database: Database, finished: Finished, *, scored_at: str, tags: tuple[
     return card
 
 
-def _as_stored(finished: Finished, artifacts: dict[str, str]) -> Run:
-    """The run as it will be read back: redacted, storable, with its artifacts."""
+def _as_stored(finished: Finished, artifacts: dict[str, str]) -> tuple[Run, str]:
+    """The run as it will be read back (redacted, storable, with its artifacts) and its canonical JSON."""
     cleaned = clean_record(finished.run.model_dump(), finished.secrets)
     cleaned["artifacts"] = {**cleaned["artifacts"], **artifacts}
-    return Run.model_validate(cleaned, strict=False)
+    return Run.model_validate(cleaned, strict=False), canonical_json(cleaned)
 
 
 def _save(connection: "Connection", run: Run, record: str, scored_at: str, tags: tuple[str, ...]) -> Scorecard | None:
-    lock_workspace(connection, run.workspace)
+    weights = lock_workspace(connection, run.workspace)
     if _stored_record(connection, run.run_id) is not None:
         return _again(connection, run, record)
-    row = {**run_row(run, record, tags), "score": None, "tier": "Unranked"}
-    row["replaced"] = _replace(connection, run)
+    row = {**run_row(run, record, tags), "score": None, "tier": "Unranked", "replaced": _replace(connection, run)}
     card = None
     if not run.is_infrastructure:
-        history = baseline_history(connection, run.workspace)
-        card = score_run(facts_of(run, history, read_weights(connection, run.workspace)))
+        card = score_run(facts_of(run, baseline_history(connection, run.workspace), weights))
         row |= {"score": card.score, "tier": card.tier}
-    connection.execute(insert(schema.runs).values(row))
+    connection.execute(ADD_RUN, row)
     if card is not None:
-        connection.execute(insert(schema.agent_run_scores).values(score_row(card, 1, scored_at)))
+        connection.execute(ADD_SCORE, score_row(card, 1, scored_at))
         add_event(connection, "agent.run.scored", scored_event(card, run.workspace, 1), scored_at)
     if run.judge is not None:
-        connection.execute(insert(schema.judgements).values(_judgement_row(run.run_id, run.judge)))
-    _release(connection, run)
+        connection.execute(ADD_JUDGEMENT, _judgement_row(run.run_id, run.judge))
+    connection.execute(END_LEASE, _cell(run))
     return card
 
 
+def _cell(run: Run) -> "JsonObject":
+    return {"experiment": run.experiment, "task_id": run.task_id, "arm": run.arm, "repeat": run.repeat}
+
+
 def _stored_record(connection: "Connection", run_id: str) -> str | None:
-    return connection.execute(select(_RUNS.record).where(_RUNS.run_id == run_id)).scalar()
+    return connection.execute(RECORD, {"run_id": run_id}).scalar()
 
 
 def _again(connection: "Connection", run: Run, record: str) -> Scorecard | None:
     if _stored_record(connection, run.run_id) != record:
         raise ConflictError(f"another run {run.run_id} is stored already; a run never changes")
-    first = select(schema.agent_run_scores).where(_SCORES.run_id == run.run_id, _SCORES.version == 1)
-    found = connection.execute(first).mappings().first()
+    found = connection.execute(FIRST_SCORE, {"run_id": run.run_id}).mappings().first()
     return None if found is None else stored_score(found).card
 
 
 def _replace(connection: "Connection", run: Run) -> int:
     """Of all tries of a cell one counts: the newest that was measured, else the newest. 1 when it isn't this one."""
-    cell = (
-        _RUNS.experiment == run.experiment,
-        _RUNS.task_id == run.task_id,
-        _RUNS.arm == run.arm,
-        _RUNS.repeat == run.repeat,
-        _RUNS.replaced == 0,
-    )
-    earlier = connection.execute(select(_RUNS.seq, _RUNS.infrastructure).where(*cell)).all()
+    earlier = connection.execute(COUNTING_TRIES, _cell(run)).all()
     if run.is_infrastructure and any(not infrastructure for _, infrastructure in earlier):
         return 1
     if earlier:
-        connection.execute(update(schema.runs).where(*cell).values(replaced=1))
+        names = ("of_experiment", "of_task", "of_arm", "of_repeat")
+        connection.execute(REPLACE_TRIES, dict(zip(names, _cell(run).values(), strict=True)))
     return 0
 
 
-def _release(connection: "Connection", run: Run) -> None:
-    lease = schema.leases.c
-    connection.execute(
-        schema.leases.delete().where(
-            lease.experiment == run.experiment,
-            lease.task_id == run.task_id,
-            lease.arm == run.arm,
-            lease.repeat == run.repeat,
-        )
-    )
-
-
 def _refer(connection: "Connection", run_id: str, kept: dict[str, tuple[str, int, int]]) -> None:
+    if not kept:
+        return
     # In one order for everybody: two transactions that keep the same artifacts never wait for each other in a circle.
-    for name, (sha, stored_bytes, size) in sorted(kept.items(), key=lambda item: item[1]):
-        insert_new(connection, schema.artifacts, {"sha256": sha, "bytes": size, "stored_bytes": stored_bytes}, "sha256")
-        insert_new(connection, schema.run_artifacts, {"run_id": run_id, "name": name, "sha256": sha}, "run_id", "name")
+    ordered = sorted(kept.items(), key=lambda item: item[1])
+    files = {sha: {"sha256": sha, "bytes": size, "stored_bytes": packed} for _, (sha, packed, size) in ordered}
+    insert_new(connection, schema.artifacts, list(files.values()))
+    names = [{"run_id": run_id, "name": name, "sha256": sha} for name, (sha, _, _) in ordered]
+    insert_new(connection, schema.run_artifacts, names)
 
 
 def add_score(database: Database, card: Scorecard, *, scored_at: str) -> int:
@@ -163,7 +163,7 @@ def add_score(database: Database, card: Scorecard, *, scored_at: str) -> int:
         workspace = _locked(connection, card.run_id)
         latest = connection.execute(select(func.max(_SCORES.version)).where(_SCORES.run_id == card.run_id)).scalar()
         version = (latest or 0) + 1
-        connection.execute(insert(schema.agent_run_scores).values(score_row(card, version, scored_at)))
+        connection.execute(ADD_SCORE, score_row(card, version, scored_at))
         newest = {"score": card.score, "tier": card.tier}
         connection.execute(update(schema.runs).where(_RUNS.run_id == card.run_id).values(newest))
         add_event(connection, "agent.run.scored", scored_event(card, workspace, version), scored_at)
@@ -175,7 +175,7 @@ def add_judgement(database: Database, run_id: str, judged: JudgeResult, *, secre
     judged = JudgeResult.model_validate(clean_record(judged.model_dump(), secrets), strict=False)
     with database.write(f"judging run {run_id}") as connection:
         _locked(connection, run_id)
-        connection.execute(insert(schema.judgements).values(_judgement_row(run_id, judged)))
+        connection.execute(ADD_JUDGEMENT, _judgement_row(run_id, judged))
         run = Run.model_validate_json(_stored_record(connection, run_id) or "")
         regraded = _latest_grading(connection, run_id)
         _update_gates(connection, run.model_copy(update={"judge": judged, "scorers": regraded or run.scorers}))

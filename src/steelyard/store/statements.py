@@ -1,0 +1,77 @@
+"""The statements of the one hot path, storing a run: built once, because building one costs more than running it."""
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import bindparam, delete, insert, select, update
+
+from steelyard.domain.record import JsonObject
+from steelyard.formulas.scorecard import HISTORY_MOST
+from steelyard.store import schema
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+_RUNS = schema.runs.c
+_LEASE = schema.leases.c
+_WORKSPACE = schema.workspaces.c
+
+_cell = (
+    _RUNS.experiment == bindparam("experiment"),
+    _RUNS.task_id == bindparam("task_id"),
+    _RUNS.arm == bindparam("arm"),
+    _RUNS.repeat == bindparam("repeat"),
+)
+COUNTING_TRIES = select(_RUNS.seq, _RUNS.infrastructure).where(*_cell, _RUNS.replaced == 0)
+REPLACE_TRIES = (
+    update(schema.runs)
+    .where(
+        _RUNS.experiment == bindparam("of_experiment"),
+        _RUNS.task_id == bindparam("of_task"),
+        _RUNS.arm == bindparam("of_arm"),
+        _RUNS.repeat == bindparam("of_repeat"),
+        _RUNS.replaced == 0,
+    )
+    .values(replaced=1)
+)
+FINISHED = select(_RUNS.seq).where(*_cell, _RUNS.infrastructure == 0).limit(1)
+LEASE = (
+    _LEASE.experiment == bindparam("experiment"),
+    _LEASE.task_id == bindparam("task_id"),
+    _LEASE.arm == bindparam("arm"),
+    _LEASE.repeat == bindparam("repeat"),
+)
+END_LEASE = delete(schema.leases).where(*LEASE)
+FIND_LEASE = select(schema.leases).where(*LEASE).with_for_update()
+RECORD = select(_RUNS.record).where(_RUNS.run_id == bindparam("run_id"))
+TASK = select(schema.tasks.c.snapshot).where(schema.tasks.c.sha256 == bindparam("sha256"))
+FIRST_SCORE = select(schema.agent_run_scores).where(
+    schema.agent_run_scores.c.run_id == bindparam("run_id"), schema.agent_run_scores.c.version == 1
+)
+WEIGHTS = select(_WORKSPACE.weights).where(_WORKSPACE.id == bindparam("workspace"))
+LOCK_WORKSPACE = WEIGHTS.with_for_update()
+HISTORY = (
+    select(_RUNS.wall_s)
+    .where(
+        _RUNS.workspace == bindparam("workspace"),
+        _RUNS.outcome == "COMPLETED",
+        _RUNS.infrastructure == 0,
+        _RUNS.seq < bindparam("before"),
+    )
+    .order_by(_RUNS.seq.desc())
+    .limit(HISTORY_MOST)
+)
+ADD_RUN = insert(schema.runs)
+ADD_SCORE = insert(schema.agent_run_scores)
+ADD_EVENT = insert(schema.outbox)
+ADD_JUDGEMENT = insert(schema.judgements)
+ADD_LEASE = insert(schema.leases)
+
+
+def insert_new(connection: "Connection", table: "Table", rows: list[JsonObject]) -> None:
+    """Insert rows unless their primary keys are there; no error either way, whoever else is writing."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert as insert_or_leave
+
+        connection.execute(insert_or_leave(table).on_conflict_do_nothing(), rows)
+    else:
+        connection.execute(insert(table).prefix_with("OR IGNORE"), rows)
