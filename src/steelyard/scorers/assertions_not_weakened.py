@@ -1,13 +1,15 @@
 """assertions_not_weakened: a change must not make the tests assert less."""
 
+from collections import Counter
 from typing import Literal
 
 from steelyard.domain.evidence import Evidence
-from steelyard.domain.grade import Grade, failed, not_applicable, passed
+from steelyard.domain.grade import Finding, Grade, failed, not_applicable, passed
 from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
 from steelyard.scorers.integrity.analyse import notes, pairs
 from steelyard.scorers.integrity.compare import MAX_FINDINGS, removed_checks
+from steelyard.scorers.integrity.weaken import effective, weakenings
 
 
 class AssertionsNotWeakened(Scorer):
@@ -26,6 +28,18 @@ class AssertionsNotWeakened(Scorer):
         before = sum(len(pair.before.checks) for pair in changed)
         after = sum(len(pair.after.checks) for pair in changed)
         said = f"assertions in {len(changed)} changed test files: {before} before, {after} after{notes(changed)}"
-        if after >= before:
+        findings = weakenings(changed)
+        could, can = effective(changed)
+        if after < before or (can < could and not findings):
+            findings.extend(removed_checks(changed))
+        if not findings:
             return passed(said)
-        return failed(said, findings=tuple(removed_checks(changed)[:MAX_FINDINGS]))
+        if can < could:
+            said += f"; able to fail: {could} before, {can} after"
+        return failed(f"{said}; {_summary(findings)}", findings=tuple(findings[:MAX_FINDINGS]))
+
+
+def _summary(findings: list[Finding]) -> str:
+    """How many findings of each rule, and the first in words."""
+    counted = Counter(finding.rule for finding in findings)
+    return f"{', '.join(f'{rule} {count}' for rule, count in counted.items())}: {findings[0].message}"

@@ -10,6 +10,7 @@ from steelyard.domain.evidence import Evidence
 from steelyard.scorers.integrity.lines import line_view
 from steelyard.scorers.integrity.model import EMPTY, Analyser, View
 from steelyard.scorers.integrity.paths import family_of
+from steelyard.scorers.integrity.python import Python
 from steelyard.scorers.integrity.sources import Source, sources
 
 CACHED_CHARS = 32_000_000
@@ -32,7 +33,8 @@ class Lines:
 
 def analyser_for(path: str) -> Analyser:
     """The best analyser there is for a path; an unknown language is read by the rules of the most similar family."""
-    return Lines(family_of(path) or "javascript")
+    family = family_of(path) or "javascript"
+    return Python() if family == "python" else Lines(family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class Pair:
     before: View
     after: View
     note: str = ""
+    after_text: str = ""
 
 
 class _Cache:
@@ -91,7 +94,7 @@ def _pair(source: Source) -> Pair:
         # Two ways of counting can't be compared: the side that parses is read by lines too.
         before = _side(analyser_for(source.old_path), source.before, True)
         after = _side(analyser, source.after, True)
-    return Pair(source.path, before, after, notes[0] if notes else "")
+    return Pair(source.path, before, after, notes[0] if notes else "", source.after or "")
 
 
 def _side(analyser: Analyser, text: str | None, lines_only: bool) -> View:

@@ -14,22 +14,22 @@ MAX_FINDINGS = 50
 def added_skips(pairs: Iterable[Pair]) -> list[Finding]:
     """Every marker that stands in the new tree and not in the old one, moved ones left out."""
     pairs = list(pairs)
-    gone = Counter(_key(mark) for pair in pairs for mark in pair.before.skips)
+    gone = Counter(key(mark) for pair in pairs for mark in pair.before.skips)
     findings = []
     for pair in pairs:
         for mark in pair.after.skips:
-            if gone[_key(mark)] > 0:
-                gone[_key(mark)] -= 1
+            if gone[key(mark)] > 0:
+                gone[key(mark)] -= 1
                 continue
             findings.append(
                 Finding(
                     path=printable(pair.path),
                     line=mark.line,
                     rule="new_skip",
-                    message=f"new skip marker{_of(mark.test)}: {_short(mark.text)}",
-                    test=mark.test or None,
+                    message=f"new skip marker{of(mark.test)}: {short(mark.text)}",
+                    test=short(mark.test) or None,
                     before=None,
-                    after=_short(mark.text),
+                    after=short(mark.text),
                 )
             )
     return findings
@@ -38,36 +38,42 @@ def added_skips(pairs: Iterable[Pair]) -> list[Finding]:
 def removed_checks(pairs: Iterable[Pair]) -> list[Finding]:
     """Every assertion that stands in the old tree and not in the new one, moved ones left out."""
     pairs = list(pairs)
-    kept = Counter(_key(check) for pair in pairs for check in pair.after.checks)
+    kept = Counter(key(check) for pair in pairs for check in pair.after.checks)
     findings = []
     for pair in pairs:
+        squeezed = ""
         for check in pair.before.checks:
-            if kept[_key(check)] > 0:
-                kept[_key(check)] -= 1
+            if kept[key(check)] > 0:
+                kept[key(check)] -= 1
                 continue
+            squeezed = squeezed or "".join(pair.after_text.split())
+            still = key(check) in squeezed if len(key(check)) > 8 else False
+            rule, what = ("assertion_disabled", "now a comment or a string") if still else ("assertion_removed", "gone")
             findings.append(
                 Finding(
                     path=printable(pair.path),
                     line=check.line,
-                    rule="assertion_removed",
-                    message=f"assertion gone{_of(check.test)}: {_short(check.text)} (line {check.line} before)",
-                    test=check.test or None,
-                    before=_short(check.text),
+                    rule=rule,
+                    message=f"assertion {what}{of(check.test)}: {short(check.text)} (line {check.line} before)",
+                    test=short(check.test) or None,
+                    before=short(check.text),
                     after=None,
                 )
             )
     return findings
 
 
-def _key(item: Check | Mark) -> str:
+def key(item: Check | Mark) -> str:
+    """What makes two checks or markers the same: their text, however it is laid out."""
     return "".join(item.text.split())
 
 
-def _of(test: str) -> str:
-    return f" in {test}" if test else ""
+def of(test: str) -> str:
+    """The test as a part of a sentence."""
+    return f" in {short(test)}" if test else ""
 
 
-def _short(text: str, limit: int = 160) -> str:
+def short(text: str, limit: int = 160) -> str:
     """One line of bounded length that can be shown and stored."""
-    line = printable(" ".join(text.split()))
+    line = printable(" ".join(text[: limit * 8].encode("utf-8", "replace").decode().split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,6 +1,6 @@
 """What an analyser sees in one side of a test file."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 Mode = Literal["syntax", "lines", "none"]
@@ -20,15 +20,15 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One assertion. `dead` says why it can never fail; `subject` is the value it looks at, where that is clear."""
+    """One assertion. `dead` says why it can never fail; `subjects` are the values it looks at, where that is clear."""
 
     line: int
     text: str
     test: str = ""
     strength: int = EXACT
     dead: str = ""
-    subject: str = ""
-    detail: str = ""
+    subjects: tuple[str, ...] = ()
+    tolerance: float | None = None
 
     @property
     def counts(self) -> bool:
@@ -38,7 +38,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class TestCase:
-    """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written."""
+    """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written.
+
+    `cut` is the line of a statement that leaves the test for good while more of it follows.
+    """
 
     __test__ = False
 
@@ -48,6 +51,7 @@ class TestCase:
     collected: bool = True
     cases: int | None = None
     body: str = ""
+    cut: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,6 @@ class View:
     skips: tuple[Mark, ...] = ()
     tests: tuple[TestCase, ...] = ()
     note: str = ""
-    sets: dict[str, int] = field(default_factory=dict)
 
 
 EMPTY = View()

@@ -1,0 +1,196 @@
+"""Reads Python tests by their syntax tree."""
+
+import ast
+import gc
+import re
+import warnings
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from steelyard.scorers.integrity import tolerant
+from steelyard.scorers.integrity.lines import line_view
+from steelyard.scorers.integrity.model import Check, TestCase, View
+from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at
+from steelyard.scorers.integrity.python_skips import Names, marks_in
+from steelyard.scorers.integrity.python_values import Function, constant, last_name
+
+MAX_NESTING = 90
+MAX_INDENT = 400
+HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """The analyser of Python files and notebooks."""
+
+    family: str = "python"
+
+    def view(self, text: str) -> View:
+        """By syntax; statement by statement where the whole does not parse."""
+        tree, note = parse(text)
+        try:
+            return _Module(tree).view(note)
+        except (RecursionError, MemoryError):
+            return self.lines(text, "nested too deep to parse")
+
+    def lines(self, text: str, note: str = "") -> View:
+        """By line rules alone."""
+        return line_view("python", text, note)
+
+
+def parse(text: str) -> tuple[ast.Module, str]:
+    """The tree of a module, and a note when it did not parse as a whole."""
+    if _too_deep(text):
+        return tolerant.parse(text), "nested too deep to parse, read statement by statement"
+    was_on = gc.isenabled()
+    gc.disable()  # a tree holds no cycles, and collecting while it grows doubles the time
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text), ""
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return tolerant.parse(text), "does not parse, read statement by statement"
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _too_deep(text: str) -> bool:
+    """Whether a parser written in C might run out of stack."""
+    if max(text.count("("), text.count("["), text.count("{")) > MAX_NESTING and tolerant.nesting(text) > MAX_NESTING:
+        return True
+    if " " * MAX_INDENT in text and re.search(r"(?m)^ {400,}\S", text):
+        return True
+    return re.search(r"(?:(?:not|-|~|\+|\*\*|lambda:|await)\s*){200}|(?:\w+ if \w+ else ){100}", text) is not None
+
+
+@dataclass(slots=True)
+class _Unit:
+    """A function of the module: its own checks and the functions of the module it calls."""
+
+    node: Function
+    name: str
+    in_class: str
+    found: Found
+    collected: bool = False
+
+
+class _Module:
+    """One pass over a module: its functions, what each asserts, what each calls."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.nodes = list(ast.walk(tree))
+        self.units: list[_Unit] = []
+        self.loose: list[Check] = []
+        self._owners: list[tuple[int, int, str]] = []
+        self._block(tree.body, "", True)
+        self.asserting = self._asserting()
+
+    def _block(self, body: list[ast.stmt], inside: str, collected: bool) -> None:
+        loose: list[ast.stmt] = []
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                self._block(node.body, f"{inside}{node.name}.", collected and _collects_class(node))
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._function(node, inside, collected)
+            elif isinstance(node, ast.If | ast.Try | ast.With) and _defines(node):
+                for part in ("body", "orelse", "finalbody"):
+                    off = (
+                        part == "body"
+                        and isinstance(node, ast.If)
+                        and constant(node.test) in ((True, False), (True, 0))
+                    )
+                    self._block(getattr(node, part, []), inside, collected and not off)
+            else:
+                loose.append(node)
+        self.loose.extend(replace(check, test=inside.rstrip(".")) for check in checks_in(loose).checks)
+
+    def _function(self, node: Function, inside: str, collected: bool) -> None:
+        is_test = collected and node.name.startswith("test") and not _is_fixture(node)
+        self.units.append(_Unit(node, inside + node.name, inside, checks_in(node.body), is_test))
+        first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+        self._owners.append((first, node.end_lineno or node.lineno, inside + node.name))
+
+    def _asserting(self) -> set[str]:
+        """The names of functions that assert, themselves or through one another."""
+        names = {unit.node.name for unit in self.units if any(check.counts for check in unit.found.checks)}
+        for _ in range(4):
+            more = {unit.node.name for unit in self.units if unit.found.calls.keys() & names}
+            if more <= names:
+                break
+            names |= more
+        return names
+
+    def view(self, note: str) -> View:
+        """Everything that was seen."""
+        names = Names(self.nodes)
+        skips = tuple(replace(mark, test=self._owner(mark.line)) for mark in marks_in(self.nodes, names))
+        checks = [*self.loose]
+        for unit in self.units:
+            checks.extend(replace(check, test=unit.name) for check in unit.found.checks)
+        checks.sort(key=lambda check: check.line)
+        tests = [self._test(unit) for unit in self.units]
+        if self.loose or note:
+            cut = cut_at(self.tree.body)
+            tests.append(TestCase("<module>", 1, tuple(self.loose), body=f"<module> {cut}", cut=cut))
+        return View("syntax", tuple(checks), skips, tuple(tests), note)
+
+    def _test(self, unit: _Unit) -> TestCase:
+        own = [replace(check, test=unit.name) for check in unit.found.checks]
+        for name, calls in unit.found.calls.items():
+            if name in self.asserting or HELPER.match(name):
+                own.extend(Check(line, f"{name}(…)", unit.name, dead=dead, subjects=(name,)) for line, dead in calls)
+        body = ast.dump(ast.Module(_without_docstring(unit.node.body), []))
+        return TestCase(
+            unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node),
+            blake2b(body.encode("utf-8", "replace"), digest_size=12).hexdigest(),
+            cut_at(unit.node.body),
+        )  # fmt: skip
+
+    def _owner(self, line: int) -> str:
+        return next((name for first, last, name in self._owners if first <= line <= last), "")
+
+
+def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    first = body[0] if body else None
+    return body[1:] if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else body
+
+
+def _collects_class(node: ast.ClassDef) -> bool:
+    """Pytest takes `Test…` classes without a constructor; unittest takes anything derived from a test case."""
+    if any(isinstance(item, ast.FunctionDef) and item.name == "__init__" for item in node.body) and not node.bases:
+        return False
+    return node.name.startswith("Test") or bool(node.bases)
+
+
+def _is_fixture(node: Function) -> bool:
+    return any(
+        last_name(item.func if isinstance(item, ast.Call) else item) == "fixture" for item in node.decorator_list
+    )
+
+
+def _defines(node: ast.stmt) -> bool:
+    parts = [*getattr(node, "body", []), *getattr(node, "orelse", [])]
+    return any(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for part in parts)
+
+
+def cases(node: Function) -> int | None:
+    """How many parametrised cases a test has, where they are written out."""
+    total = None
+    for decorator in node.decorator_list:
+        if not isinstance(decorator, ast.Call):
+            continue
+        name = last_name(decorator.func)
+        if name == "parametrize" and len(decorator.args) >= 2:
+            values = decorator.args[1]
+        elif name in {"expand", "data"} and decorator.args:
+            values = decorator.args[0] if name == "expand" else ast.Tuple(decorator.args)
+        else:
+            continue
+        if not isinstance(values, ast.List | ast.Tuple | ast.Set) or any(
+            isinstance(v, ast.Starred) for v in values.elts
+        ):
+            return None
+        total = (total or 1) * len(values.elts)
+    return total

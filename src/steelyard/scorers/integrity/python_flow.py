@@ -1,0 +1,200 @@
+"""Which checks stand in a block of Python, and whether anything can ever fail there."""
+
+import ast
+from dataclasses import dataclass, field
+
+from steelyard.scorers.integrity.model import Check
+from steelyard.scorers.integrity.python_values import (
+    CATCHES_FAILURES,
+    Meaning,
+    always,
+    constant,
+    last_name,
+    meaning_of,
+    meaning_of_call,
+    source,
+)
+
+UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
+LEAVES = frozenset({"exit", "_exit", "abort", "skip", "skipTest", "xfail", "importorskip", "quit"})
+RAISING = frozenset({"raises", "warns", "deprecated_call", "assertRaises", "assertRaisesRegex", "assertWarns"})
+
+
+@dataclass(slots=True)
+class Found:
+    """The checks of a block and the plain functions it calls, with the line and deadness of each call."""
+
+    checks: list[Check] = field(default_factory=list)
+    calls: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+
+
+def checks_in(body: list[ast.stmt]) -> Found:
+    """Every check in a block, dead ones marked."""
+    walker = _Walker()
+    walker.used = {node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name)}
+    walker.block(body, "")
+    return walker.found
+
+
+def cut_at(body: list[ast.stmt]) -> int | None:
+    """The line of a `return` at the level of the test itself with statements after it."""
+    for node in body[:-1]:
+        if isinstance(node, ast.Return):
+            return node.lineno
+    return None
+
+
+def check_name(call: ast.Call) -> str:
+    """The name of a call that is a check by itself; empty for any other call."""
+    name = last_name(call.func)
+    if name.startswith("assert"):
+        return name
+    if name in {"raises", "warns", "deprecated_call"}:
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        return name if owner is None or isinstance(owner, ast.Name) else ""
+    if name.startswith(("failIf", "failUnless")):
+        return name
+    if name == "fail" and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+        return name
+    return ""
+
+
+class _Walker:
+    def __init__(self) -> None:
+        self.found = Found()
+        self.used: set[str] = set()
+
+    def block(self, body: list[ast.stmt], dead: str) -> None:
+        for node in body:
+            self.statement(node, dead)
+            if not dead and _ends(node):
+                dead = UNREACHABLE
+
+    def statement(self, node: ast.stmt, dead: str) -> None:
+        if isinstance(node, ast.Assert):
+            self._add(node, node, meaning_of(node.test), dead)
+            self.expression(node.test, dead)
+        elif isinstance(node, ast.If | ast.While):
+            self.expression(node.test, dead)
+            flag = always(node.test)
+            self.block(node.body, dead or (UNREACHABLE if flag is False else ""))
+            never = flag is True and isinstance(node, ast.If)
+            self.block(node.orelse, dead or (UNREACHABLE if never else ""))
+        elif isinstance(node, ast.For | ast.AsyncFor):
+            self.expression(node.iter, dead)
+            self.block(node.body, dead or (UNREACHABLE if _empty(node.iter) else ""))
+            self.block(node.orelse, dead)
+        elif isinstance(node, ast.Try | ast.TryStar):
+            self.block(node.body, dead or (SWALLOWED if _swallows(node) else ""))
+            for handler in node.handlers:
+                self.block(handler.body, dead)
+            self.block(node.orelse, dead)
+            self.block(node.finalbody, dead)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            for item in node.items:
+                self.expression(item.context_expr, dead)
+            hidden = any(_suppresses(item.context_expr) for item in node.items)
+            self.block(node.body, dead or (SWALLOWED if hidden else ""))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            unused = node.name not in self.used and not node.decorator_list and not node.name.startswith("test")
+            self.block(node.body, dead or (UNREACHABLE if unused else ""))
+        elif isinstance(node, ast.ClassDef):
+            self.block(node.body, dead)
+        elif isinstance(node, ast.Match):
+            for case in node.cases:
+                self.block(case.body, dead)
+        else:
+            self.expression(node, dead)
+
+    def expression(self, node: ast.AST, dead: str) -> None:
+        for part in ast.walk(node):
+            if not isinstance(part, ast.Call):
+                continue
+            name = check_name(part)
+            if name:
+                self._add(part, part, meaning_of_call(name, part), dead)
+            else:
+                called = last_name(part.func)
+                if called:
+                    self.found.calls.setdefault(called, []).append((part.lineno, dead))
+
+    def _add(self, node: ast.Assert | ast.Call, said: ast.AST, meaning: Meaning, dead: str) -> None:
+        text = source(said)
+        self.found.checks.append(
+            Check(node.lineno, text, "", meaning.strength, dead, meaning.subjects, meaning.tolerance)
+        )
+
+
+def _ends(node: ast.stmt) -> bool:
+    """Whether nothing after this statement in its block can run."""
+    if isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return True
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        name = last_name(node.value.func)
+        if name in LEAVES:
+            owner = node.value.func.value if isinstance(node.value.func, ast.Attribute) else None
+            return name not in {"skip", "importorskip"} or owner is not None
+        return False
+    if isinstance(node, ast.If):
+        flag = always(node.test)
+        body, other = any(map(_ends, node.body)), any(map(_ends, node.orelse))
+        return (flag is True and body) or (flag is False and other) or (body and other and bool(node.orelse))
+    if isinstance(node, ast.While):
+        return always(node.test) is True and not any(isinstance(part, ast.Break) for part in ast.walk(node))
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return any(map(_ends, node.body)) and not any(
+            isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) in {*RAISING, "suppress"}
+            for item in node.items
+        )
+    if isinstance(node, ast.Try):
+        return any(map(_ends, node.finalbody))
+    return False
+
+
+def _empty(node: ast.expr) -> bool:
+    if constant(node) in ((True, ()), (True, {}), (True, "")):
+        return True
+    if isinstance(node, ast.Call) and last_name(node.func) == "range":
+        return len(node.args) == 1 and constant(node.args[0]) == (True, 0)
+    return isinstance(node, ast.Call) and last_name(node.func) in {"list", "tuple", "set", "dict"} and not node.args
+
+
+def _swallows(node: ast.Try | ast.TryStar) -> bool:
+    """Whether a failed assertion in the body goes unnoticed."""
+    if any(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in node.finalbody):
+        return True
+    for handler in node.handlers:
+        kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+        catches = any(kind is None or last_name(kind) in CATCHES_FAILURES for kind in kinds)
+        if catches:
+            return not any(_speaks_up(part) for stmt in handler.body for part in ast.walk(stmt))
+    return False
+
+
+def _speaks_up(node: ast.AST) -> bool:
+    """Whether a part of a handler can still fail the test, or keeps the failure for later."""
+    if isinstance(node, ast.Raise | ast.Assert | ast.Assign | ast.AugAssign):
+        return True
+    if isinstance(node, ast.Call):
+        name = last_name(node.func)
+        return bool(check_name(node)) or name in {
+            "fail",
+            "exit",
+            "append",
+            "put",
+            "set",
+            "set_exception",
+            "add",
+            "skip",
+        }
+    return False
+
+
+def _suppresses(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = last_name(node.func)
+    kinds = [item for arg in node.args[:4] for item in (arg.elts if isinstance(arg, ast.Tuple) else [arg])]
+    if name == "suppress":
+        return any(last_name(kind) in CATCHES_FAILURES for kind in kinds)
+    return name in {"raises", "assertRaises"} and any(last_name(kind) in CATCHES_FAILURES for kind in kinds[:1])

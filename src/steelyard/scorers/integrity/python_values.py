@@ -1,0 +1,279 @@
+"""What a Python check pins down: whether it can fail at all, how strong it is, which value it looks at."""
+
+import ast
+from dataclasses import dataclass
+
+from steelyard.scorers.integrity.model import EXACT, NOTHING, PARTIAL, PRESENCE
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+BROAD = frozenset({"Exception", "BaseException"})
+CATCHES_FAILURES = BROAD | {"AssertionError", "object"}
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The strength of a check, the source of the values it looks at, and how much difference it lets through."""
+
+    strength: int
+    subjects: tuple[str, ...] = ()
+    tolerance: float | None = None
+
+
+def last_name(node: ast.expr) -> str:
+    """The last part of a dotted name; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def constant(node: ast.expr) -> tuple[bool, object]:
+    """(True, value) for an expression that always has this value."""
+    if isinstance(node, ast.Constant):
+        return True, node.value
+    if isinstance(node, ast.UnaryOp):
+        known, value = constant(node.operand)
+        if known and isinstance(node.op, ast.Not):
+            return True, not value
+        if known and isinstance(node.op, ast.USub) and isinstance(value, int | float):
+            return True, -value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = constant(node.left), constant(node.right)
+        if left[0] and right[0] and isinstance(left[1], str) and isinstance(right[1], str):
+            return True, left[1] + right[1]
+    if isinstance(node, ast.Tuple | ast.List | ast.Set) and not node.elts:
+        return True, ()
+    if isinstance(node, ast.Dict) and not node.keys:
+        return True, {}
+    return False, None
+
+
+def always(node: ast.expr) -> bool | None:
+    """Whether an expression is always true, always false, or (None) open."""
+    known, value = constant(node)
+    if known:
+        return bool(value)
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return True if not any(isinstance(item, ast.Starred) for item in node.elts) else None
+    if isinstance(node, ast.Dict | ast.Lambda):
+        return True
+    if isinstance(node, ast.JoinedStr):
+        return True if any(isinstance(part, ast.Constant) and part.value for part in node.values) else None
+    if isinstance(node, ast.NamedExpr):
+        return always(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = always(node.operand)
+        return None if inner is None else not inner
+    if isinstance(node, ast.BoolOp):
+        return _always_bool(node)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _always_compare(node.left, node.ops[0], node.comparators[0])
+    if isinstance(node, ast.Call):
+        return _always_call(node)
+    return None
+
+
+def _always_bool(node: ast.BoolOp) -> bool | None:
+    parts = [always(value) for value in node.values]
+    if isinstance(node.op, ast.Or):
+        if any(part is True for part in parts) or _says_both(node.values):
+            return True
+        return False if all(part is False for part in parts) else None
+    if any(part is False for part in parts):
+        return False
+    return True if all(part is True for part in parts) else None
+
+
+def _says_both(values: list[ast.expr]) -> bool:
+    """`x or not x`."""
+    plain = {ast.dump(value) for value in values}
+    return any(
+        isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not) and ast.dump(value.operand) in plain
+        for value in values
+    )
+
+
+def _always_compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | None:
+    (known_left, a), (known_right, b) = constant(left), constant(right)
+    if known_left and known_right:
+        return _evaluated(a, op, b)
+    if isinstance(op, ast.IsNot | ast.NotEq) and known_right and b is None and _is_literal(left):
+        return True
+    if isinstance(op, ast.GtE) and known_right and b == 0 and _is_len(left):
+        return True
+    if isinstance(op, ast.Gt) and known_right and b in (-1, -1.0) and _is_len(left):
+        return True
+    if _pure(left) and ast.dump(left) == ast.dump(right):
+        return True if isinstance(op, ast.Eq | ast.Is | ast.LtE | ast.GtE) else None
+    if isinstance(op, ast.In) and isinstance(right, ast.List | ast.Tuple | ast.Set) and _pure(left):
+        return True if any(ast.dump(item) == ast.dump(left) for item in right.elts) else None
+    return None
+
+
+def _evaluated(a: object, op: ast.cmpop, b: object) -> bool | None:
+    if isinstance(op, ast.Eq | ast.Is):
+        return a == b
+    if isinstance(op, ast.NotEq | ast.IsNot):
+        return a != b
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        order = {ast.Lt: a < b, ast.LtE: a <= b, ast.Gt: a > b, ast.GtE: a >= b}
+        return order.get(type(op))
+    if isinstance(op, ast.In) and isinstance(a, str) and isinstance(b, str):
+        return a in b
+    return None
+
+
+def _always_call(node: ast.Call) -> bool | None:
+    name = last_name(node.func)
+    if name == "bool" and len(node.args) == 1:
+        return always(node.args[0])
+    if name == "isinstance" and len(node.args) == 2 and last_name(node.args[1]) == "object":
+        return True
+    if name in {"any", "all"} and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
+        parts = [always(item) for item in node.args[0].elts]
+        if name == "any" and any(part is True for part in parts):
+            return True
+        return True if name == "all" and all(part is True for part in parts) else None
+    return None
+
+
+def _is_literal(node: ast.expr) -> bool:
+    return constant(node)[0] or isinstance(node, ast.List | ast.Dict | ast.Tuple | ast.Set | ast.JoinedStr | ast.Lambda)
+
+
+def _is_len(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) == "len"
+
+
+def _pure(node: ast.expr) -> bool:
+    """Whether saying it twice says the same: a name or attribute, not a call that may differ each time."""
+    return not any(isinstance(part, ast.Call | ast.Await | ast.Yield) for part in ast.walk(node))
+
+
+def meaning_of(test: ast.expr) -> Meaning:
+    """What a bare `assert` pins down."""
+    if always(test) is True:
+        return Meaning(NOTHING)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = meaning_of(test.operand)
+        return Meaning(EXACT if inner.strength == PRESENCE else PARTIAL, inner.subjects)
+    if isinstance(test, ast.BoolOp):
+        parts = [meaning_of(value) for value in test.values]
+        strengths = [part.strength for part in parts]
+        subjects = tuple(subject for part in parts for subject in part.subjects)
+        if isinstance(test.op, ast.Or):
+            # An alternative never pins down more than its weakest part.
+            return Meaning(max(PRESENCE, min(min(strengths), PARTIAL)), subjects)
+        return Meaning(max(strengths), subjects)
+    if isinstance(test, ast.Compare):
+        return _compared(test)
+    if isinstance(test, ast.Call) and last_name(test.func) in {"isinstance", "issubclass", "hasattr", "callable"}:
+        return Meaning(
+            PRESENCE if last_name(test.func) in {"hasattr", "callable"} else PARTIAL, _sources(test.args[:1])
+        )
+    if isinstance(test, ast.Call) and last_name(test.func) in {
+        "any",
+        "all",
+        "startswith",
+        "endswith",
+        "match",
+        "search",
+    }:
+        return Meaning(PARTIAL, _sources([*test.args[:1], test.func]))
+    return Meaning(PRESENCE, _sources([test]))
+
+
+def _compared(test: ast.Compare) -> Meaning:
+    sides = [test.left, *test.comparators]
+    subjects = _sources(sides)
+    op = test.ops[0]
+    if len(test.ops) > 1:
+        return Meaning(PARTIAL, subjects)
+    other = constant(test.comparators[0])
+    if isinstance(op, ast.IsNot | ast.NotEq):
+        return Meaning(PRESENCE if other[0] and other[1] in (None, "") else PARTIAL, subjects)
+    if isinstance(op, ast.Eq | ast.Is):
+        return Meaning(EXACT, subjects, _tolerance(test))
+    if isinstance(op, ast.Gt | ast.GtE) and other[0] and other[1] in (0, -1, 1) and _is_len(test.left):
+        assert isinstance(test.left, ast.Call)  # noqa: S101  # `_is_len` said so
+        return Meaning(PRESENCE, (*subjects, *_sources(test.left.args[:1])))
+    return Meaning(PARTIAL, subjects)
+
+
+def _tolerance(node: ast.AST) -> float | None:
+    """The largest tolerance given by keyword (or as the second argument of `approx`)."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and last_name(part.func) in {"approx", "isclose", "allclose"}:
+            return tolerance_of(part)
+    return None
+
+
+def tolerance_of(call: ast.Call) -> float | None:
+    """How much difference a call that compares numbers lets through, if it is written as a number."""
+    found = []
+    for keyword in call.keywords:
+        known, value = constant(keyword.value)
+        if known and isinstance(value, int | float) and not isinstance(value, bool):
+            if keyword.arg in {"rel", "abs", "rtol", "atol", "rel_tol", "abs_tol", "delta", "tol"}:
+                found.append(float(value))
+            if keyword.arg in {"places", "decimal", "significant"}:
+                found.append(10.0 ** -float(max(-300, min(300, value))))
+    return max(found) if found else None
+
+
+def _sources(nodes: list[ast.expr]) -> tuple[str, ...]:
+    return tuple(source(node) for node in nodes if not _is_literal(node))
+
+
+def source(node: ast.AST) -> str:
+    """The source of a node in one spelling."""
+    try:
+        return ast.unparse(node)[:400]
+    except (RecursionError, ValueError, AttributeError):
+        return ast.dump(node)[:400]
+
+
+_UNITTEST: dict[str, int] = {
+    "assertTrue": PRESENCE, "assertFalse": EXACT, "assertIsNone": EXACT, "assertIsNotNone": PRESENCE,
+    "assertIn": PARTIAL, "assertNotIn": PARTIAL, "assertIsInstance": PARTIAL, "assertNotIsInstance": PARTIAL,
+    "assertGreater": PARTIAL, "assertGreaterEqual": PARTIAL, "assertLess": PARTIAL, "assertLessEqual": PARTIAL,
+    "assertNotEqual": PARTIAL, "assertNotEquals": PARTIAL, "assertIsNot": PARTIAL, "assertRegex": PARTIAL,
+    "assert_called": PRESENCE, "assert_": PRESENCE, "assertRegexpMatches": PARTIAL,
+}  # fmt: skip
+
+
+def meaning_of_call(name: str, call: ast.Call) -> Meaning:
+    """What a check that is a call pins down: `self.assertEqual(a, b)`, `pytest.raises(X)`, `mock.assert_called()`."""
+    args = call.args
+    if name in {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesMessage"}:
+        return _raised(name, call)
+    if name in {"assertTrue", "assert_", "assertFalse"} and args:
+        flag = always(args[0])
+        if flag is (name != "assertFalse"):
+            return Meaning(NOTHING)
+        inner = meaning_of(args[0])
+        return Meaning(
+            EXACT if name == "assertFalse" and inner.strength == PRESENCE else inner.strength, inner.subjects
+        )
+    if name == "assertIsNotNone" and args and _is_literal(args[0]) and constant(args[0])[1] is not None:
+        return Meaning(NOTHING)
+    if len(args) >= 2 and name in {"assertEqual", "assertEquals", "assertIs", "assertIn", "assertGreaterEqual"}:
+        op: ast.cmpop = ast.In() if name == "assertIn" else ast.Eq()
+        if _always_compare(args[0], op, args[1]) is True:
+            return Meaning(NOTHING)
+    strength = _UNITTEST.get(name, EXACT)
+    subjects = _sources(args[:2])
+    if isinstance(call.func, ast.Attribute) and name.startswith("assert_") and not subjects:
+        subjects = (source(call.func.value),)
+    return Meaning(strength, subjects, tolerance_of(call))
+
+
+def _raised(name: str, call: ast.Call) -> Meaning:
+    """`raises`: a broad exception or no pattern pins down less."""
+    broad = not call.args or last_name(call.args[0]) in BROAD
+    if call.args and isinstance(call.args[0], ast.Tuple):
+        broad = any(last_name(item) in BROAD for item in call.args[0].elts)
+    patterns = [keyword.value for keyword in call.keywords if keyword.arg in {"match", "expected_regex"}]
+    if name != "assertRaises" and name != "raises":
+        patterns.extend(call.args[1:2])
+    matched = any(constant(pattern)[1] not in ("", ".*", ".+", "(?s).*") for pattern in patterns)
+    return Meaning(PRESENCE + (not broad) + matched, ("raises",))

@@ -1,0 +1,197 @@
+"""Compares each test with itself, before and after: what can still fail, and how much it still pins down."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from steelyard.domain.diff import printable
+from steelyard.domain.grade import Finding
+from steelyard.scorers.integrity.analyse import Pair
+from steelyard.scorers.integrity.compare import key, short
+from steelyard.scorers.integrity.model import NOTHING, PRESENCE, Check, TestCase
+
+DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A test and the file it stands in."""
+
+    pair: Pair
+    test: TestCase
+
+
+def weakenings(pairs: list[Pair]) -> list[Finding]:
+    """Everything by which a test was made to assert less while the count stays as it was."""
+    before = [_Placed(pair, test) for pair in pairs for test in pair.before.tests]
+    after = [_Placed(pair, test) for pair in pairs for test in pair.after.tests]
+    arrived = _live(after) - _live(before)
+    findings: list[Finding] = []
+    for old, new in _matched(before, after):
+        if old.test.collected and not new.test.collected:
+            findings.append(
+                _finding("uncollected", new, "is no longer collected as a test", old.test.name, new.test.name)
+            )
+        elif old.test.body != new.test.body or old.test.checks != new.test.checks or old.test.cases != new.test.cases:
+            findings.extend(_weaker(old, new, arrived))
+    findings.extend(_shadowed(before, after))
+    return findings
+
+
+def effective(pairs: list[Pair]) -> tuple[int, int]:
+    """How many assertions could fail before, and how many can now."""
+    return (
+        sum(check.counts for pair in pairs for check in pair.before.checks),
+        sum(check.counts for pair in pairs for check in pair.after.checks),
+    )
+
+
+def _live(placed: list[_Placed]) -> Counter[str]:
+    return Counter(key(check) for item in placed for check in item.test.checks if check.counts)
+
+
+def _matched(before: list[_Placed], after: list[_Placed]) -> list[tuple[_Placed, _Placed]]:
+    """Each old test with what became of it: by place and name, then by name, then by an unchanged body."""
+    left = dict(enumerate(after))
+    matches: list[tuple[_Placed, _Placed]] = []
+    waiting = before
+    for same in (_by_place, _by_name, _by_body):
+        free = defaultdict(list)
+        for index in reversed(left):
+            free[same(left[index])].append(index)
+        still: list[_Placed] = []
+        for old in waiting:
+            candidates = free.get(same(old))
+            if candidates:
+                matches.append((old, left.pop(candidates.pop())))
+            else:
+                still.append(old)
+        waiting = still
+    matches.extend(_hidden(waiting, list(left.values())))
+    return matches
+
+
+def _by_place(item: _Placed) -> tuple[str, str]:
+    return item.pair.path, item.test.name
+
+
+def _by_name(item: _Placed) -> tuple[str, str]:
+    return "", item.test.name
+
+
+def _by_body(item: _Placed) -> tuple[str, str]:
+    return "", item.test.body or item.test.name
+
+
+def _hidden(gone: list[_Placed], new: list[_Placed]) -> list[tuple[_Placed, _Placed]]:
+    """A test whose new name still holds the old one, but which no runner collects."""
+    found = []
+    for old in gone:
+        name = old.test.name.rsplit(".", 1)[-1]
+        for item in new:
+            if not item.test.collected and len(name) > 6 and name in item.test.name and item.pair.path == old.pair.path:
+                found.append((old, item))
+                break
+    return found
+
+
+def _weaker(old: _Placed, new: _Placed, arrived: Counter[str]) -> list[Finding]:
+    was = [check for check in old.test.checks if check.counts]
+    now = [check for check in new.test.checks if check.counts]
+    lost_keys = Counter(map(key, was)) - Counter(map(key, now))
+    findings = _fewer_cases(old, new)
+    if new.test.cut is not None and old.test.cut is None:
+        findings.append(_finding("unreachable", new, DEAD["unreachable"], "the whole test", "left early", new.test.cut))
+    if not lost_keys or not old.test.collected:
+        return findings
+    lost = _take(was, lost_keys)
+    dead = {key(check): check for check in new.test.checks if check.dead}
+    for check in lost:
+        after = dead.get(key(check))
+        if after is not None:
+            findings.append(_finding(after.dead, new, DEAD[after.dead], check.text, after.text, after.line))
+    lost = [check for check in lost if key(check) not in dead]
+    gained = _take(list(new.test.checks), Counter(map(key, new.test.checks)) - Counter(map(key, old.test.checks)))
+    findings.extend(_tautologies(new, lost, gained))
+    findings.extend(_loosened(new, lost, [check for check in gained if check.counts]))
+    moved = all(arrived[key(check)] > 0 for check in lost)
+    if not now and not findings and not moved:
+        findings.append(_finding("gutted", new, "no longer asserts anything", was[0].text, ""))
+    return findings
+
+
+def _take(checks: list[Check], keys: Counter[str]) -> list[Check]:
+    keys = keys.copy()
+    taken = []
+    for check in checks:
+        if keys[key(check)] > 0:
+            keys[key(check)] -= 1
+            taken.append(check)
+    return taken
+
+
+def _tautologies(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Finding]:
+    """Checks that can't fail, in place of checks that could."""
+    empty = [check for check in gained if check.strength == NOTHING]
+    return [
+        _finding("tautology", new, "always holds", was.text, check.text, check.line)
+        for was, check in zip(lost, empty, strict=False)
+    ]
+
+
+def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Finding]:
+    """A check of the same value that lets more through, where no other check of that value came in its place."""
+    findings = []
+    for was in lost:
+        near = [check for check in gained if set(check.subjects) & set(was.subjects)]
+        if not near:
+            continue
+        best = max(near, key=lambda check: check.strength)
+        if best.strength < was.strength and best.strength <= PRESENCE:
+            findings.append(_finding("loosened", new, "pins down less", was.text, best.text, best.line))
+        elif was.tolerance is not None and all(_wider(was, check) for check in near):
+            findings.append(
+                _finding("loosened", new, "lets a larger difference through", was.text, best.text, best.line)
+            )
+    return findings
+
+
+def _wider(was: Check, now: Check) -> bool:
+    return was.tolerance is not None and now.tolerance is not None and now.tolerance > was.tolerance * 1.001
+
+
+def _fewer_cases(old: _Placed, new: _Placed) -> list[Finding]:
+    was, now = old.test.cases, new.test.cases
+    if was is None or now is None or now >= was:
+        return []
+    return [_finding("fewer_cases", new, "runs with fewer cases", f"{was} cases", f"{now} cases")]
+
+
+def _shadowed(before: list[_Placed], after: list[_Placed]) -> list[Finding]:
+    """A second test of the same name in the same place: the first never runs."""
+    were = Counter((item.pair.path, item.test.name) for item in before)
+    seen: Counter[tuple[str, str]] = Counter()
+    findings = []
+    for item in after:
+        place = (item.pair.path, item.test.name)
+        seen[place] += 1
+        if seen[place] == 2 and were[place] == 1 and item.test.collected and not item.test.name.startswith("<"):
+            findings.append(_finding("shadowed", item, "replaces a test of the same name", "1 test", "2 tests"))
+    return findings
+
+
+def _finding(rule: str, place: _Placed, what: str, before: str, after: str, line: int | None = None) -> Finding:
+    name = short(place.test.name)
+    said = (
+        f"{name}: assertion {what}"
+        if rule in {"unreachable", "swallowed", "tautology", "loosened"}
+        else f"{name} {what}"
+    )
+    return Finding(
+        path=printable(place.pair.path),
+        line=line or place.test.line,
+        rule=rule,
+        message=f"{said}: {short(before)} → {short(after) or 'nothing'}",
+        test=name,
+        before=short(before),
+        after=short(after) or None,
+    )
