@@ -19,6 +19,7 @@ DEFAULT = 50
 COMPLETION: dict[str, int] = {"COMPLETED": 100, "BLOCKED": 30, "FAILED": 0}
 HISTORY_MOST, HISTORY_LEAST = 20, 5
 DEFAULT_WEIGHTS = Weights()
+_AXES: tuple[Axis, ...] = ("completion", "error_rate", "latency", "resource_efficiency")
 _NEAR_HALF = 1e-6
 
 
@@ -69,13 +70,13 @@ def score_facts(facts: RunFacts) -> Scored:
     error_rate = error_rate_axis(facts.stages)
     latency = latency_axis(facts.wall_s, _p50_of(facts))
     resource = resource_axis(facts.resources)
-    if completion is not None and error_rate is not None and latency is not None and resource is not None:
-        axes = (completion, error_rate, latency, resource)
-        return Scored(weighted_score(axes, facts.weights), *axes, ())
-    known = (completion, error_rate, latency, resource)
-    axes = tuple(DEFAULT if axis is None else axis for axis in known)  # type: ignore[assignment]  # four of them
-    defaulted = tuple(name for name, axis in zip(Axes.model_fields, known, strict=True) if axis is None)
-    return Scored(weighted_score(axes, facts.weights), *axes, defaulted)  # type: ignore[arg-type]  # names of axes
+    defaulted: tuple[Axis, ...] = ()
+    if completion is None or error_rate is None or latency is None or resource is None:
+        known = (completion, error_rate, latency, resource)
+        defaulted = tuple(name for name, axis in zip(_AXES, known, strict=True) if axis is None)
+        completion, error_rate, latency, resource = (DEFAULT if axis is None else axis for axis in known)
+    score = weighted_score(completion, error_rate, latency, resource, facts.weights)
+    return Scored(score, completion, error_rate, latency, resource, defaulted)
 
 
 def to_scorecard(facts: RunFacts, scored: Scored) -> Scorecard:
@@ -182,25 +183,27 @@ def resource_axis(resources: Resources | None) -> int | None:
     has_cpu = periods is not None and (periods == 0 or (periods > 0 and throttled is not None and throttled >= 0))
     if not has_memory and not has_cpu:
         return None
-    memory = max(0.0, 1 - peak / limit) if has_memory else 0.5  # type: ignore[operator]  # has_memory says both are known
-    cpu = 0.5 if not has_cpu else max(0.0, 1 - throttled / periods) if periods else 1.0  # type: ignore[operator]  # likewise
+    used = peak / limit if has_memory else 0.5  # type: ignore[operator]  # has_memory says that both are known
+    slow = 0.5 if not has_cpu else throttled / periods if periods else 0.0  # type: ignore[operator]  # likewise
+    value = (70 * (1 - used) if used < 1 else 0.0) + (30 * (1 - slow) if slow < 1 else 0.0)
 
     def exactly() -> Fraction:
-        mem = max(Fraction(0), 1 - _exact(peak) / _exact(limit)) if has_memory else Fraction(1, 2)
-        share = Fraction(cpu) if not has_cpu or not periods else max(Fraction(0), 1 - Fraction(throttled or 0, periods))
-        return 70 * mem + 30 * share
+        memory = min(Fraction(1), _exact(peak) / _exact(limit)) if has_memory else Fraction(1, 2)
+        cpu = min(Fraction(1), Fraction(throttled or 0, periods)) if has_cpu and periods else Fraction(slow)
+        return 70 * (1 - memory) + 30 * (1 - cpu)
 
-    return _round_half_up(70 * memory + 30 * cpu, exactly)
+    return _round_half_up(value, exactly)
 
 
-def weighted_score(axes: Sequence[int], weights: Weights) -> int:
+def weighted_score(completion: int, error_rate: int, latency: int, resource: int, weights: Weights) -> int:
     """The weighted sum of the axes, rounded half up."""
-    a, b, c, d = axes
     if weights is DEFAULT_WEIGHTS:  # the defaults in whole tenths: exact, and four times as quick
-        return (4 * a + 3 * b + 2 * c + d + 5) // 10
-    w, x, y, z = weights.completion, weights.error_rate, weights.latency, weights.resource_efficiency
+        return (4 * completion + 3 * error_rate + 2 * latency + resource + 5) // 10
+    axes = (completion, error_rate, latency, resource)
+    shares = (weights.completion, weights.error_rate, weights.latency, weights.resource_efficiency)
+    total = sum(share * axis for share, axis in zip(shares, axes, strict=True))
     return _round_half_up(
-        w * a + x * b + y * c + z * d, lambda: _exact(w) * a + _exact(x) * b + _exact(y) * c + _exact(z) * d
+        total, lambda: sum((_exact(s) * a for s, a in zip(shares, axes, strict=True)), start=Fraction(0))
     )
 
 

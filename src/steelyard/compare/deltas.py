@@ -1,0 +1,131 @@
+"""The five paired deltas of two arms: mean, median, interval, p-value, and what the design could have seen."""
+
+from typing import TYPE_CHECKING
+
+from steelyard.compare import bootstrap
+from steelyard.compare.arms import median, shown
+from steelyard.compare.pairing import Composites, Sides
+from steelyard.compare.power import detectable, pilot_from, plan_repeats
+from steelyard.compare.significance import mcnemar, sign_flip
+from steelyard.compare.table import RecordTable
+from steelyard.domain.comparison import Delta, McNemar, Paired, Unpaired
+
+if TYPE_CHECKING:
+    from steelyard.compare.table import Floats, Ints
+
+MEASURES = ("pass_delta", "cost_delta_usd", "duration_delta_seconds", "token_delta", "composite_delta")
+MOST_UNPAIRED = 1000
+
+
+def pair_deltas(both: Sides, scores: Composites) -> "Floats":
+    """Pairs × the five deltas, candidate minus baseline; NaN where a side is unknown or not finite."""
+    import numpy as np
+
+    table = both.table
+    columns = [
+        both.difference(table.success.astype(np.float64)),
+        both.difference(table.number("total_cost_usd")),
+        both.difference(table.number("duration_seconds")),
+        both.difference(table.total_tokens),
+    ]
+    with np.errstate(invalid="ignore"):
+        columns.append(scores.candidate[both.paired_candidate] - scores.baseline[both.paired_baseline])
+    values = np.column_stack(columns)
+    values[~np.isfinite(values)] = np.nan
+    return values
+
+
+def starts_of(codes: "Ints") -> "Ints":
+    """Where each run of equal codes begins."""
+    import numpy as np
+
+    return np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1]))) if len(codes) else np.zeros(0, np.int64)
+
+
+def paired(both: Sides, scores: Composites, names: tuple[str, str], resamples: int) -> Paired:
+    """Everything that the pairs say."""
+    values = pair_deltas(both, scores)
+    unpaired, count = unpaired_runs(both, names)
+    return Paired(
+        pairs=len(values),
+        unpaired=unpaired,
+        unpaired_count=count,
+        judge_pairs=scores.judge_pairs,
+        judge_pairs_lost=scores.judge_pairs_lost,
+        **summaries(values, both.pair_tasks, resamples),
+    )
+
+
+def summaries(values: "Floats", tasks: "Ints", resamples: int) -> dict[str, Delta]:
+    """Each delta summed up. Deltas that are known for the same pairs share their resamples."""
+    import numpy as np
+
+    known = ~np.isnan(values)
+    groups: dict[bytes, list[int]] = {}
+    for k in range(len(MEASURES)):
+        groups.setdefault(known[:, k].tobytes(), []).append(k)
+    found: dict[str, Delta] = {}
+    for members in groups.values():
+        mask = known[:, members[0]]
+        whole = bool(mask.all())
+        own = np.ascontiguousarray(values[:, members] if whole else values[mask][:, members])
+        starts = starts_of(tasks if whole else tasks[mask])
+        for k, delta in zip(members, _summarise(own, starts, resamples), strict=True):
+            found[MEASURES[k]] = delta.model_copy(update={"unknown": len(values) - len(own)})
+    if len(values):
+        gained, lost = int((values[:, 0] > 0).sum()), int((values[:, 0] < 0).sum())
+        exact = McNemar(gained=gained, lost=lost, p=round(mcnemar(gained, lost), 6))
+        found["pass_delta"] = found["pass_delta"].model_copy(update={"mcnemar": exact})
+    return {name: found[name] for name in MEASURES}
+
+
+def _summarise(values: "Floats", starts: "Ints", resamples: int) -> list[Delta]:
+    import numpy as np
+
+    if len(values) == 0:
+        return [Delta(mean=None, median=None, ci95=None, p=None, pairs=0, tasks=0)] * values.shape[1]
+    ranges = bootstrap.intervals(values, starts, resamples)
+    p_values = sign_flip(np.add.reduceat(values, starts, axis=0), bootstrap.seed_of(values, starts))
+    deltas = []
+    for k in range(values.shape[1]):
+        column = np.ascontiguousarray(values[:, k])
+        pilot = pilot_from(column, starts)
+        smallest = detectable(pilot, pilot.repeats)
+        interval = ranges[k]
+        deltas.append(
+            Delta(
+                mean=shown(float(column.mean())),
+                median=shown(median(column)),
+                ci95=None if interval is None else (shown(interval.low) or 0.0, shown(interval.high) or 0.0),
+                p=round(p_values[k], 6),
+                pairs=len(column),
+                tasks=len(starts),
+                method=None if interval is None else interval.method,
+                standard_error=None if interval is None else shown(interval.standard_error),
+                minimum_detectable=shown(smallest),
+                repeats_needed=None
+                if smallest is None or round(pilot.mean, 6) == 0
+                else plan_repeats(pilot, abs(pilot.mean)).repeats,
+            )
+        )
+    return deltas
+
+
+def unpaired_runs(both: Sides, names: tuple[str, str]) -> tuple[tuple[Unpaired, ...], int]:
+    """Runs without a partner: the first thousand by task, repeat and arm, and how many there are."""
+    import numpy as np
+
+    table: RecordTable = both.table
+    listed: list[Unpaired] = []
+    count = 0
+    for name, rows, places in zip(
+        names, (both.baseline, both.candidate), (both.paired_baseline, both.paired_candidate), strict=True
+    ):
+        alone = np.delete(rows, places)
+        count += len(alone)
+        listed += [
+            Unpaired(task_id=table.tasks[table.task[row]], repeat=int(table.repeat[row]), arm=name)
+            for row in alone[:MOST_UNPAIRED]
+        ]
+    listed.sort(key=lambda run: (run.task_id, run.repeat, run.arm))
+    return tuple(listed[:MOST_UNPAIRED]), count
