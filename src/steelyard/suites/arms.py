@@ -6,7 +6,7 @@ from pathlib import Path
 from steelyard.domain.suite import Arm
 from steelyard.suites.check import check, expect, path
 from steelyard.suites.parts import ARM_FIELDS, part
-from steelyard.suites.problems import Problems, quoted, shown
+from steelyard.suites.problems import Problems, kind_of, quoted, shown
 from steelyard.suites.yamlfile import Node
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -57,5 +57,5 @@ def _env(node: Node | None, about: str, problems: Problems) -> bool:
 
 
 def _overlay(node: Node | None, root: Path, about: str, problems: Problems) -> None:
-    if node is not None and isinstance(node.value, str) and not (root / node.value).is_dir():
+    if node is not None and isinstance(node.value, str) and kind_of(root / node.value) != "directory":
         problems.add(node.at, about, f"there is no directory {quoted(node.value)} beside the suite")

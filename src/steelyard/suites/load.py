@@ -7,7 +7,7 @@ from steelyard.domain.suite import Arm, Suite, Task
 from steelyard.suites import parts
 from steelyard.suites.arms import read_arm
 from steelyard.suites.check import check, expect, path, unknown_keys
-from steelyard.suites.problems import Problem, Problems, SuiteError, listed, near, quoted
+from steelyard.suites.problems import Problem, Problems, SuiteError, kind_of, listed, near, quoted
 from steelyard.suites.tasks import Scenarios, name_is_fine
 from steelyard.suites.yamlfile import Node, read_yaml
 
@@ -29,7 +29,7 @@ _TOP = (
 
 def load_suite(file: Path) -> Suite:
     """The suite of a file (or of a directory's steelyard.yaml); `SuiteError` with every mistake that is in it."""
-    file = file / FILE if file.is_dir() else file
+    file = file / FILE if kind_of(file) == "directory" else file
     node, problems = read_yaml(file)
     root = file.absolute().parent
     if not expect(node, dict, "", problems):

@@ -33,8 +33,9 @@ def scorers(node: Node | None, root: Path, about: str, problems: Problems) -> li
                 first = names[name.value]
                 problems.add(name.at, path(here, "name"), f"another scorer has this name, at line {first}; rename one")
             names.setdefault(name.value, name.at[0])
-        _check_paths(item, here, problems)
-        spec = part("scorers", item, item.plain(), problems, (root, here))
+        data = item.plain()
+        _check_paths(item, data, here, problems)
+        spec = part("scorers", item, data, problems, (root, here))
         if spec is not None:
             specs.append(spec)
     return specs
@@ -53,8 +54,8 @@ def part(
     if not isinstance(name, str):
         problems.add(given.at, path(about, type_key), f"must be text, not {shown(name)}{listed(plugins.names(kind))}")
         return None
-    installed = plugins.names(kind)
-    if name not in installed:
+    if not is_installed(kind, name):
+        installed = plugins.names(kind)
         problems.add(given.at, path(about, type_key), f"unknown type{listed(installed)}{near(name, installed)}")
         return None
     try:
@@ -66,6 +67,11 @@ def part(
     own = [type_key, *(field for field in model.model_fields if field != "type"), *ARM_FIELDS[type_key]]
     record = check(model, data, node, about, problems, own)
     return None if record is None else _resolved(record, node, root, about, problems)
+
+
+def is_installed(kind: str, name: str) -> bool:
+    """Whether there is such a part; installed packages are looked through only for a name that is not built in."""
+    return name in plugins.BUILT_IN[kind] or name in plugins.names(kind)
 
 
 def _resolved(record: Any, node: Node, root: Path, about: str, problems: Problems) -> JsonObject | None:
@@ -80,8 +86,8 @@ def _resolved(record: Any, node: Node, root: Path, about: str, problems: Problem
     return dict(whole.model_dump(mode="json"))
 
 
-def _check_paths(node: Node, about: str, problems: Problems) -> None:
-    """`path`, `paths` and `patterns` stay inside the tree."""
+def _check_paths(node: Node, data: JsonObject, about: str, problems: Problems) -> None:
+    """`path`, `paths` and `patterns` stay inside the tree; what does not is noted once, and made harmless in `data`."""
     for field in _PATH_FIELDS:
         child = node.child(field)
         if child is None:
@@ -89,9 +95,14 @@ def _check_paths(node: Node, about: str, problems: Problems) -> None:
         items = enumerate(child.value) if isinstance(child.value, list) else [(None, child)]
         for index, item in items:
             why = outside(item.value) if isinstance(item.value, str) else None
-            if why:
-                steps = (field,) if index is None else (field, index)
-                problems.add(item.at, path(about, *steps), f"{why}; allowed: a path relative to the tree")
+            if why is None:
+                continue
+            steps = (field,) if index is None else (field, index)
+            problems.add(item.at, path(about, *steps), f"{why}; allowed: a path relative to the tree")
+            if index is None:
+                data[field] = "noted"
+            else:
+                data[field][index] = f"noted-{index}"
 
 
 def outside(text: str) -> str | None:

@@ -1,12 +1,16 @@
 """Mistakes in a file, all of them at once, each at its line and column."""
 
 import json
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
 
 from steelyard.errors import PlacedError
 
 SHOWN = 50
+MOST = 1000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,6 +35,8 @@ class SuiteError(PlacedError):
     def __init__(self, file: str, problems: Iterable[Problem]) -> None:
         self.file = file
         self.problems = tuple(sorted(problems))
+        if len(self.problems) >= MOST:
+            self.problems += (Problem(0, 0, "", f"{MOST} mistakes so far; the rest is not listed"),)
         super().__init__("\n".join(problem.text(file) for problem in self.problems))
 
 
@@ -45,11 +51,22 @@ class Problems:
         """Note a mistake at a (line, column) that count from 1."""
         problem = Problem(at[0], at[1], visible(about), message)
         self.found.setdefault((problem.line, problem.column, problem.field), problem)
+        if len(self.found) >= MOST:
+            self.stop()
 
     def stop(self) -> None:
         """Raise what was found, if anything."""
         if self.found:
             raise SuiteError(self.file, self.found.values())
+
+
+def kind_of(path: Path) -> Literal["file", "directory", "other"] | None:
+    """What stands at a path, links followed; None when nothing does, or when no such path can be."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    return "directory" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else "other"
 
 
 def visible(text: str) -> str:

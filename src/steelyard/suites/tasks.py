@@ -8,7 +8,7 @@ from steelyard.domain.record import JsonObject
 from steelyard.domain.suite import Scenario, Task
 from steelyard.suites import parts
 from steelyard.suites.check import check, expect, path, unknown_keys
-from steelyard.suites.problems import Problems, listed, near, quoted
+from steelyard.suites.problems import Problems, kind_of, listed, near, quoted
 from steelyard.suites.yamlfile import Node, Place
 
 _MERGED = ("limits", "judge")
@@ -70,10 +70,11 @@ class Scenarios:
         if node is None or not isinstance(node.value, dict):
             return
         backend = node.child("backend")
-        allowed = ["auto", "none", *plugins.names("judges")]
-        if backend is not None and isinstance(backend.value, str) and backend.value not in allowed:
-            what = f"unknown judge{listed(allowed)}{near(backend.value, allowed)}"
-            self.problems.add(backend.at, path(about, "backend"), what)
+        name = None if backend is None else backend.value
+        if isinstance(name, str) and name not in {"auto", "none"} and not parts.is_installed("judges", name):
+            allowed = ["auto", "none", *plugins.names("judges")]
+            what = f"unknown judge{listed(allowed)}{near(name, allowed)}"
+            self.problems.add(node.key_at("backend"), path(about, "backend"), what)
         panel = node.child("judges")
         if panel is None or not isinstance(panel.value, list):
             return
@@ -98,8 +99,7 @@ class Scenarios:
     def _exists(self, node: Node | None, about: str, kind: str) -> None:
         if node is None or not isinstance(node.value, str):
             return
-        target = self.root / node.value
-        if not node.value or not (target.is_dir() if kind == "directory" else target.is_file()):
+        if not node.value or kind_of(self.root / node.value) != kind:
             what = f"there is no {kind} {quoted(node.value)} beside the suite"
             self.problems.add(node.at, about, what)
 
@@ -112,7 +112,7 @@ class Scenarios:
         if node is None or not isinstance(node.value, str) or node.value.startswith("-"):
             return
         is_remote = "://" in node.value or ":" in node.value.partition("/")[0]
-        if not is_remote and not (self.root / node.value).exists():
+        if not is_remote and kind_of(self.root / node.value) is None:
             what = f"there is no repository {quoted(node.value)} beside the suite; allowed: a path or a URL"
             self.problems.add(node.at, path(about, "git"), what)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from steelyard.suites.problems import Problem, Problems, SuiteError, shown, visible
+from steelyard.suites.problems import Problem, Problems, SuiteError, kind_of, shown, visible
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_VALUES = 500_000
@@ -81,7 +81,7 @@ def _read_text(path: Path) -> str:
         return SuiteError(str(path), [Problem(*at, "", message)])
 
     try:
-        if path.is_dir() or not (path.is_file() or not path.exists()):
+        if kind_of(path) in {"directory", "other"}:
             raise refuse("is not a file; give the path of a YAML file")
         with path.open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -151,7 +151,7 @@ class _Builder:
             self._put(Node(at, self._scalar(event, at)), event.anchor)
         elif kind in {"MappingStartEvent", "SequenceStartEvent"}:
             if event.tag not in _PLAIN_TAGS:
-                self.problems.add(at, "", f"tag {visible(event.tag)} is not used in this file; leave it out")
+                self._wrong(at, f"tag {visible(event.tag)} is not used in this file; leave it out")
             if len(self.open) >= MAX_DEPTH:
                 self._refuse(at, f"nested more than {MAX_DEPTH} levels deep")
             self.open.append((Node(at, {} if kind == "MappingStartEvent" else []), event.anchor))
@@ -219,15 +219,18 @@ class _Builder:
             return None
         return key
 
-    def _about(self, key: str) -> str:
-        """The name of a key of the innermost open mapping, with all that it stands in."""
+    def _wrong(self, at: Place, message: str) -> None:
+        self.problems.add(at, self._about(), message)
+
+    def _about(self, key: str | None = None) -> str:
+        """The name of where the parser is, or of a key that it meets there."""
         about = ""
-        for (node, _), pending in zip(self.open[:-1], self.pending, strict=False):
+        for (node, _), pending in zip(self.open, self.pending, strict=True):
             if isinstance(node.value, list):
                 about += f"[{len(node.value)}]"
             elif pending is not None:
                 about += f".{pending[0]}" if about else str(pending[0])
-        return f"{about}.{key}" if about else key
+        return about if key is None else f"{about}.{key}" if about else key
 
     def _merge(self, node: Node) -> None:
         """`<<: *anchor` brings in the keys that the mapping does not have itself."""
@@ -246,23 +249,27 @@ class _Builder:
     def _scalar(self, event: Any, at: Place) -> Any:
         text: str = event.value
         if "\0" in text:
-            self.problems.add(at, "", "holds a NUL character, which no file name, command or prompt can hold")
+            self.problems.add(
+                at, self._about(), "holds a NUL character, which no file name, command or prompt can hold"
+            )
         if event.tag in _TEXT_TAGS or (event.tag is None and not event.implicit[0]):
             return text
         if event.tag is not None:
-            self.problems.add(at, "", f"tag {visible(event.tag)} is not used in this file; leave it out")
+            self._wrong(at, f"tag {visible(event.tag)} is not used in this file; leave it out")
             return text
         if text in _WORDS:
             return _WORDS[text]
         if _INT.fullmatch(text):
             if len(text) > 30:
-                self.problems.add(at, "", "is a number with more than 30 digits; put it in quotes if it is text")
+                self.problems.add(
+                    at, self._about(), "is a number with more than 30 digits; put it in quotes if it is text"
+                )
                 return 0
             return int(text, 0) if text[:2] in {"0x", "0o"} else int(text)
         if _FLOAT.fullmatch(text):
             number = math.inf if text[-1] in "fFnN" else float(text)
             if not math.isfinite(number):
-                self.problems.add(at, "", "must be a finite number")
+                self._wrong(at, "must be a finite number")
                 return 0.0
             return number
         return text
