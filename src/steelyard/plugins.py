@@ -32,6 +32,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "no_new_skips": "steelyard.scorers.no_new_skips:NoNewSkips",
         "assertions_not_weakened": "steelyard.scorers.assertions_not_weakened:AssertionsNotWeakened",
         "llm_judge": "steelyard.scorers.llm_judge:LlmJudge",
+        "trajectory_rules": "steelyard.scorers.trajectory_rules:TrajectoryRules",
     },
     "sandboxes": {
         "local": "steelyard.sandboxes.local:LocalProvider",

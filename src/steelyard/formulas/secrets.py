@@ -166,7 +166,8 @@ def _redact(data: bytes, injected: tuple[str, ...]) -> bytes:
 def _replace(data: bytes, cuts: Sequence[tuple[int, int, bytes]]) -> bytes:
     if not cuts:
         return data
-    pieces, at = [], 0
+    pieces: list[bytes] = []
+    at = 0
     for start, end, marker in cuts:
         pieces += (data[at:start], marker)
         at = end

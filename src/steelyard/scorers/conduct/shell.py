@@ -1,0 +1,105 @@
+"""A shell text as the simple commands in it, written one way, so that quoting and wrapping hide little.
+
+This is no shell: a name put together at run time (`a=g; b=it; $a$b log`) stays hidden. It undoes line continuations,
+quotes, backslashes in words, `$IFS`, paths to programs, wrappers (`env`, `sudo`, `timeout 5`, `bash -c`) and git's
+global options, and leaves out the text of here-documents that are only written to a file.
+"""
+
+import re
+from collections.abc import Iterator
+
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\1")
+_RUNS_ITS_INPUT = re.compile(
+    r"(?:^|[\s|;&(/])(?:sh|bash|zsh|dash|ksh|python[0-9.]*|node|perl|ruby|php|xargs)\b[^|;&]*<<"
+)
+_IFS = re.compile(r"\$\{?IFS\}?(?:\$[0-9])?")
+_SEPARATOR = re.compile(r"[\n;|&()`]+|\$\(")
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=\S*$")
+_WRAPPERS = frozenset(
+    re.findall(
+        r"\S+",
+        """env sudo doas command exec builtin nohup time nice ionice stdbuf setsid unshare busybox xargs eval timeout
+        chroot then do else elif if while until ! { }""",
+    )
+)
+_SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "ash"))
+_INTERPRETER = re.compile(r"^(?:python[0-9.]*|pypy3?|node|deno|bun|perl|ruby|php|lua)$")
+_GIT_WITH_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"))
+
+
+def simple_commands(text: str) -> Iterator[str]:
+    """Each simple command, program first and by its bare name, words divided by one space."""
+    plain = _plain(_without_heredocs(text))
+    has_program = False
+    for piece in _SEPARATOR.split(plain):
+        words = _unwrapped(piece.split())
+        if words:
+            has_program = has_program or _INTERPRETER.match(words[0]) is not None
+            yield " ".join(words)
+    if has_program:
+        yield from _inside_program(plain)
+
+
+def _plain(text: str) -> str:
+    text = text.replace("\\\r\n", " ").replace("\\\n", " ")
+    text = _IFS.sub(" ", text)
+    return re.sub(r"\\(?=[A-Za-z0-9/._-])", "", text).replace("'", "").replace('"', "")
+
+
+def _without_heredocs(text: str) -> str:
+    """The text without here-documents, except those that a shell or an interpreter reads as its program."""
+    if "<<" not in text:
+        return text
+    kept: list[str] = []
+    ends: list[str] = []
+    for line in text.split("\n"):
+        if ends:
+            if line.strip() == ends[0]:
+                ends.pop(0)
+            continue
+        kept.append(line)
+        if not _RUNS_ITS_INPUT.search(line):
+            ends = [match.group(2) for match in _HEREDOC.finditer(line)]
+    return "\n".join(kept)
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """The words from the program on."""
+    at = 0
+    while at < len(words):
+        name = words[at].rpartition("/")[2]
+        if _ASSIGNMENT.match(words[at]):
+            at += 1
+        elif name in _WRAPPERS:
+            at = _skip_options(words, at + 1)
+        elif name in _SHELLS and at + 1 < len(words) and re.match(r"-[a-z]*c$", words[at + 1]):
+            at += 2
+        else:
+            break
+    words = words[at:]
+    if not words:
+        return []
+    name = words[0].rpartition("/")[2] or words[0]
+    return [name, *(_git_arguments(words[1:]) if name == "git" else words[1:])]
+
+
+def _skip_options(words: list[str], at: int) -> int:
+    """Past a wrapper's own options and bare numbers (`timeout 5`, `nice -n 10`)."""
+    while at < len(words) and (words[at].startswith("-") or re.match(r"[0-9.]+[smhd]?$", words[at])):
+        at += 1
+    return at
+
+
+def _git_arguments(words: list[str]) -> list[str]:
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in _GIT_WITH_VALUE else 1
+    return words[at:]
+
+
+def _inside_program(text: str) -> Iterator[str]:
+    """Command lines that stand as lists of words in a program: `run([git, log, --all])`."""
+    flat = re.sub(r"[\[\](),]+", " ", text)
+    for match in re.finditer(r"(?:^|\s)(git|curl|wget|pip|gh|date|faketime)(?=\s)", flat):
+        words = flat[match.start() :].split()[:40]
+        yield " ".join(_unwrapped(words))
