@@ -140,7 +140,7 @@ def _call(value: Any, where: str) -> Mapping[str, Any]:
         _only(value, ("name", "input"), where)
         _kind(value["name"], str, "a tool's name", f"{where}.name")
         _kind(value.get("input", {}), (Mapping, str), "an object, or text for a tool that takes text", f"{where}.input")
-        return value
+        return dict(value)
     if len(value) != 1 or next(iter(value)) not in INTENTS:
         raise InputError(f"{where}: give one of {', '.join(INTENTS)}, or name and input")
     if "write" in value:
@@ -152,7 +152,7 @@ def _call(value: Any, where: str) -> Mapping[str, Any]:
             _kind(value["write"].get(name), str, "text", f"{where}.write.{name}")
     else:
         _kind(next(iter(value.values())), str, "text", f"{where}.{next(iter(value))}")
-    return value
+    return dict(value)
 
 
 def _usage(value: Any, where: str) -> Mapping[str, int]:
@@ -161,7 +161,7 @@ def _usage(value: Any, where: str) -> Mapping[str, int]:
     for name, count in value.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise InputError(f"{where}.{name}: must be a whole number, 0 or more")
-    return value
+    return dict(value)
 
 
 def _fault(value: Any, where: str) -> Fault:

@@ -96,7 +96,8 @@ def _message_events(reply: Reply) -> Iterator[Event]:
     yield "message_start", {"type": "message_start", "message": start}
     for index, block in enumerate(whole_message["content"]):
         if block["type"] == "text":
-            empty, deltas = {"type": "text", "text": ""}, [("text_delta", "text", p) for p in _pieces(block["text"])]
+            empty: dict[str, Any] = {**block, "text": ""}
+            deltas = [("text_delta", "text", piece) for piece in _pieces(block["text"])]
         else:
             empty = {**block, "input": {}}
             deltas = [("input_json_delta", "partial_json", piece) for piece in _pieces(json.dumps(block["input"]))]
