@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import emit_json, note, say
+from steelyard.cli.output import note
 from steelyard.cli.progress import Watch
-from steelyard.domain.experiment import Experiment
+from steelyard.cli.summary import conclude
+from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.suite import FrozenTask, Suite
 from steelyard.engine.crew import Budget, Crew, Orders, Report
 from steelyard.engine.execute import execute
@@ -60,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
     with open_store(read_settings()) as store:
         experiment = _experiment(store, suite, args)
         ended = conduct(store, experiment, args, Path(suite.root))
-        return conclude(store, ended, as_json=args.json)
+        return conclude(store, ended.experiment, ended.report, as_json=args.json)
 
 
 def narrowed(suite: Suite, args: argparse.Namespace) -> Suite:
@@ -158,10 +159,5 @@ def _budget(store: "Store", experiment: Experiment, args: argparse.Namespace, la
     )
 
 
-def _store(store: "Store", finished: "Finished", lab: Lab) -> None:
+def _store(store: "Store", finished: Finished, lab: Lab) -> None:
     store.save(finished, scored_at=instant(lab.clock.now()))
-
-
-def conclude(store: "Store", ended: Ended, *, as_json: bool) -> int:
-    """Say what came of it."""
-    raise NotImplementedError
