@@ -5,6 +5,11 @@ import shutil
 import subprocess
 
 import pytest
+from hypothesis import settings
+
+# The same examples everywhere, and no clock: a slow machine is not a failure.
+settings.register_profile("steelyard", deadline=None, derandomize=True, database=None)
+settings.load_profile("steelyard")
 
 
 def _bwrap() -> str | None:
