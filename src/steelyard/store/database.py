@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.grade import JudgeResult, ScorerResult
@@ -18,6 +18,9 @@ from steelyard.store.outbox import StoredEvent
 from steelyard.store.reads import EVERY_RUN, RunFilter, Spent
 from steelyard.store.rows import StoredRun
 from steelyard.store.statements import TASK
+
+if TYPE_CHECKING:
+    from steelyard.store.prune import Pruned
 
 
 def open_store(url: str, artifacts: Path, *, must_exist: bool = False) -> "Store":
@@ -143,6 +146,12 @@ class Store:
     def mark_delivered(self, sink: str, seqs: list[int]) -> None:
         """Note that a sink has delivered these events."""
         outbox.mark_delivered(self.database, sink, seqs)
+
+    def prune(self, older_than: str, *, dry_run: bool) -> "Pruned":
+        """Remove runs that finished before an instant, and artifacts nobody refers to; `dry_run` only counts."""
+        from steelyard.store.prune import prune
+
+        return prune(self.database, older_than, dry_run=dry_run)
 
     def _tags_of(self, sha256: str) -> tuple[str, ...]:
         """The tags of a frozen task, read once."""
