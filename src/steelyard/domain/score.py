@@ -1,6 +1,6 @@
 """The scorecard of a run (seed 001): four axes, a weighted sum, a tier."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,7 @@ class Axes(Record):
     resource_efficiency: int = Field(ge=0, le=100)
 
 
+NotNegative = Annotated[Finite, Field(ge=0)]
 WEIGHTS_TOLERANCE = 1e-4
 
 
@@ -50,3 +51,43 @@ class Scorecard(Record):
     weights: Weights = Weights()
     defaulted_axes: tuple[Axis, ...] = ()
     inputs: JsonObject = {}
+
+
+class StageDescription(Record):
+    """A stage of a finished run; it passed at the first attempt when it passed and took one attempt."""
+
+    name: str
+    attempts: int = Field(default=1, ge=0, le=1_000_000)
+    passed: bool
+
+    @model_validator(mode="after")
+    def _tried(self) -> Self:
+        if self.passed and self.attempts == 0:
+            raise ValueError("a stage that passed took at least one attempt")
+        return self
+
+
+class ResourceDescription(Record):
+    """What a sandbox measured; all of it may be unknown."""
+
+    peak_memory_mb: Finite | None = Field(default=None, ge=0)
+    memory_limit_mb: Finite | None = Field(default=None, ge=0)
+    cpu_periods: int | None = Field(default=None, ge=0)
+    cpu_throttled_periods: int | None = Field(default=None, ge=0)
+
+
+class RunDescription(Record):
+    """A finished run as `steelyard score` reads it: everything but `run_id` and `outcome` may be left out.
+
+    `history_wall_s` are the COMPLETED runs of the workspace before this one, oldest first; `baseline_p50_s`, where it
+    is given, is used in their place.
+    """
+
+    run_id: str = Field(min_length=1, max_length=500)
+    outcome: Literal["COMPLETED", "BLOCKED", "FAILED"]
+    stages: tuple[StageDescription, ...] = ()
+    wall_s: Finite | None = Field(default=None, ge=0)
+    history_wall_s: tuple[NotNegative, ...] = ()
+    baseline_p50_s: Finite | None = Field(default=None, gt=0)
+    resources: ResourceDescription | None = None
+    weights: Weights | None = None

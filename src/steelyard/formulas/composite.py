@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from steelyard.domain.grade import ScorerResult
 from steelyard.domain.run import Run
+from steelyard.formulas.gates import objective_counts
 
 W_OBJ = 0.6
 W_JUDGE = 0.4
@@ -22,12 +22,6 @@ class Cost(NamedTuple):
     tool_calls: float | None = None
     steps: float | None = None
     wall_s: float | None = None
-
-
-def objective_counts(results: Iterable[ScorerResult]) -> tuple[int, int]:
-    """How many applicable required mechanical scorers passed, and how many there were."""
-    verdicts = [r.verdict for r in results if r.required and r.mechanical and r.verdict != "N/A"]
-    return verdicts.count("PASS"), len(verdicts)
 
 
 def objective01(passed: float, total: float) -> float:

@@ -1,21 +1,16 @@
 """A run as its one-line record (seed 004)."""
 
-from steelyard.domain.grade import ScorerResult
 from steelyard.domain.run import Run
 from steelyard.domain.run_record import RunRecord
 from steelyard.domain.score import Scorecard
-from steelyard.formulas.composite import composite_of, judge01_of, objective_counts
+from steelyard.formulas.composite import composite_of, judge01_of
+from steelyard.formulas.gates import judge_gate, objective_counts, overall
 
 
-def is_success(scorers: tuple[ScorerResult, ...], judge_verdict: str | None) -> bool:
-    """OVERALL is PASS; when no required scorer applies (OVERALL N/A), the judge's verdict is PASS.
-
-    With only advisory scorers that apply, OVERALL is PASS: nothing that could gate it has failed.
-    """
-    applicable = [scorer for scorer in scorers if scorer.mechanical and scorer.verdict != "N/A"]
-    if applicable:
-        return not any(scorer.required and scorer.verdict == "FAIL" for scorer in applicable)
-    return judge_verdict == "PASS"
+def is_success(run: Run) -> bool:
+    """OVERALL is PASS; when it is N/A, the judge's verdict is PASS."""
+    verdict = overall(run.scorers)
+    return verdict == "PASS" if verdict != "N/A" else judge_gate(run.judge) == "PASS"
 
 
 def record_of(run: Run, scorecard: Scorecard | None = None, composite: float | None = None) -> RunRecord:
@@ -27,7 +22,7 @@ def record_of(run: Run, scorecard: Scorecard | None = None, composite: float | N
         task_id=run.task_id,
         arm=run.arm,
         repeat=run.repeat,
-        success=is_success(run.scorers, run.judge.verdict if run.judge else None),
+        success=is_success(run),
         duration_seconds=run.wall_s,
         total_cost_usd=run.usage.cost_usd,
         input_tokens=run.usage.input_tokens,
