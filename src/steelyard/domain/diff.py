@@ -6,14 +6,19 @@ Paths are `os.fsdecode`d: bytes that are not UTF-8 are lone surrogates. What is 
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 ChangeKind = Literal["added", "deleted", "modified", "renamed", "mode", "type"]
+Lines = tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One changed file. `added` and `removed` are (line number, text) pairs, numbered from 1 on their own side."""
+    r"""One changed file. `added` and `removed` are (line number, text) pairs, numbered from 1 on their own side.
+
+    A line ends at `\n` and nowhere else, as git counts; bytes that are not UTF-8 become U+FFFD. A change that was
+    parsed from a patch reads its lines out of `hunks` when they are first asked for.
+    """
 
     path: str
     kind: ChangeKind
@@ -21,8 +26,26 @@ class FileChange:
     old_mode: str | None = None
     new_mode: str | None = None
     binary: bool = False
-    added: tuple[tuple[int, str], ...] = ()
-    removed: tuple[tuple[int, str], ...] = ()
+    added: Lines = ()
+    removed: Lines = ()
+    hunks: bytes = field(default=b"", repr=False, compare=False)
+
+    @classmethod
+    def parsed(cls, hunks: bytes, **fields: Any) -> "FileChange":
+        """A change whose lines still stand in the hunks of its patch."""
+        change = cls(**fields, hunks=hunks)
+        if hunks:
+            object.__delattr__(change, "added")
+            object.__delattr__(change, "removed")
+        return change
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("added", "removed"):
+            raise AttributeError(name)
+        added, removed = read_lines(self.hunks)
+        object.__setattr__(self, "added", added)
+        object.__setattr__(self, "removed", removed)
+        return added if name == "added" else removed
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -41,6 +64,28 @@ class Diff:
     def changed_files(self) -> tuple[str, ...]:
         """Every touched path, sorted, each once."""
         return tuple(sorted({path for change in self.files for path in change.paths}))
+
+
+def read_lines(hunks: bytes) -> tuple[Lines, Lines]:
+    """The added and the removed lines of a file's hunks."""
+    added: list[tuple[int, str]] = []
+    removed: list[tuple[int, str]] = []
+    # No line of a hunk's body can start with `@`: each has its own ` `, `+`, `-` or `\` in front.
+    for hunk in (b"\n" + hunks).split(b"\n@@ -")[1:]:
+        head, _, body = hunk.partition(b"\n")
+        old, new = (int(part.lstrip(b"+").split(b",")[0]) for part in head.split(b" ", 2)[:2])
+        for line in body.split(b"\n"):
+            mark = line[:1]
+            if mark == b"+":
+                added.append((new, line[1:].decode("utf-8", "replace")))
+                new += 1
+            elif mark == b"-":
+                removed.append((old, line[1:].decode("utf-8", "replace")))
+                old += 1
+            elif mark == b" ":
+                old += 1
+                new += 1
+    return tuple(added), tuple(removed)
 
 
 def printable(path: str) -> str:
