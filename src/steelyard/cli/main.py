@@ -73,7 +73,7 @@ def _answer(arguments: list[str]) -> int:
         return 0 if arguments else 2
     if first.startswith("-"):
         raise UsageError(
-            f"steelyard: unknown option {_shown(first)}{_near(first, OPTIONS)}; allowed: --help, --version"
+            f"steelyard: unknown option {_shown(first)}; allowed: --help, --version{_near(first, OPTIONS)}"
         )
     if first not in COMMANDS:
         hint = _near(first, COMMANDS)

@@ -1,0 +1,118 @@
+"""The command line itself: what it says to a wrong word, and that it starts nothing it does not need."""
+
+import subprocess
+import sys
+
+import pytest
+
+from steelyard import __version__
+from steelyard.cli.main import COMMANDS, main
+
+
+def steelyard(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as left:
+        main(list(words))
+    out, err = capsys.readouterr()
+    return int(left.value.code or 0), out, err
+
+
+def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """For people and for scripts."""
+    assert steelyard(capsys, "--version") == (0, f"steelyard {__version__}\n", "")
+
+
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str], word: str) -> None:
+    """With what it does, and an example at the end."""
+    code, out, err = steelyard(capsys, word)
+
+    assert (code, err) == (0, "")
+    for name, summary in COMMANDS.items():
+        assert f"  {name}" in out
+        assert summary in out
+    assert out.splitlines()[-1].startswith("example: steelyard ")
+
+
+def test_no_command_at_all_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
+    """The overview is shown, and a script that forgot the command sees exit code 2."""
+    code, out, _ = steelyard(capsys)
+
+    assert code == 2
+    assert "commands:" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["vallidate"], "steelyard: unknown command 'vallidate'; did you mean validate? (steelyard --help lists them)"),
+        (["qqq"], "steelyard: unknown command 'qqq' (steelyard --help lists them)"),
+        (["--versoin"], "steelyard: unknown option --versoin; allowed: --help, --version; did you mean --version?"),
+        (["\x1b[31m\n"], "steelyard: unknown command '\\x1b[31m\\n' (steelyard --help lists them)"),
+        (["validate", "--jsn", "x"], "steelyard validate: unknown option --jsn; did you mean --json?"),
+        (["validate", "x", "--diff-arm"], "steelyard validate: unknown option --diff-arm; did you mean --diff-arms?"),
+        (["validate", "x", "--diff_arms=1"], "unknown option --diff_arms; did you mean --diff-arms?"),
+        (["validate"], "steelyard validate: SUITE is missing (steelyard validate --help shows an example)"),
+        (["validate", "a", "b"], "steelyard validate: unexpected argument 'b' (steelyard validate --help"),
+        (["validate", "--json=yes", "x"], "steelyard validate: argument --json: ignored explicit argument 'yes'"),
+        (["init", "--agent"], "steelyard init: argument --agent: expected one argument"),
+        (["init", "x", "--agent", "comand"], "steelyard: unknown agent 'comand'; allowed: command, "),
+        (["schema", "siute"], "steelyard schema: argument KIND: invalid choice: 'siute'"),
+        (["validate", "/nix/suite.yaml"], "/nix/suite.yaml: there is no such file"),
+    ],
+)
+def test_a_wrong_word_gets_one_line_and_exit_2(
+    capsys: pytest.CaptureFixture[str], words: list[str], expected: str
+) -> None:
+    """On stderr, with what was probably meant; never a traceback, never usage over several lines."""
+    code, out, err = steelyard(capsys, *words)
+
+    assert (code, out) == (2, "")
+    assert expected in err
+    assert len(err.splitlines()) == 1
+
+
+def run_python(text: str) -> subprocess.CompletedProcess[str]:
+    """A fresh interpreter that runs this."""
+    return subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"], ["validate", "--help"]])
+def test_starting_loads_nothing_heavy(words: list[str]) -> None:
+    """Neither pydantic nor YAML nor anything bigger is imported to show a version or a help."""
+    text = f"""
+import sys
+from steelyard.cli.main import main
+try:
+    main({words!r})
+except SystemExit as left:
+    assert left.code in (0, None)
+heavy = {{"pydantic", "yaml", "sqlalchemy", "numpy", "rich", "alembic"}} & set(sys.modules)
+heavy |= {{"argparse"}} & set(sys.modules) if {words!r}[0].startswith("-") else set()
+print(sorted(heavy), file=sys.stderr)
+"""
+    done = run_python(text)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_closed_pipe_is_no_failure() -> None:
+    """`steelyard schema suite | head -1` ends quietly."""
+    command = f"{sys.executable} -c 'from steelyard.cli.main import main; main()' schema suite | head -1"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.stdout == "{\n"
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_names_that_are_not_text_are_shown_as_escapes() -> None:
+    """A file name with bytes that are not UTF-8 does not break the message about it."""
+    command = [sys.executable, "-c", "from steelyard.cli.main import main; main()", "validate", b"/nix/\xff.yaml"]
+
+    done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+
+    assert done.returncode == 2
+    assert b"there is no such file" in done.stderr
+    assert b"Traceback" not in done.stderr
