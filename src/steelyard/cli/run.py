@@ -28,6 +28,11 @@ def register(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.epilog = "example: steelyard run suite.yaml --repeats 5 --jobs 2"
     parser.add_argument("suite", type=Path, metavar="SUITE", help="the suite file")
+    add_options(parser)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options that `run` and `demo` share."""
     parser.add_argument("--arm", action="append", default=[], metavar="A", help="run only this arm; may be repeated")
     parser.add_argument("--task", action="append", default=[], metavar="T", help="run only this task; may be repeated")
     parser.add_argument("--repeats", type=int, metavar="N", help="repeats of each task and arm (default: the suite's)")
