@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from steelyard.cli.output import emit_json
-from steelyard.errors import InputError
+from steelyard.errors import InputError, PlacedError
 
 LARGEST = 64 * 1024 * 1024
 
@@ -35,7 +35,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         description = RunDescription.model_validate_json(text)
     except ValidationError as error:
-        raise InputError("\n".join(f"{name}: {line}" for line in mistakes(error, RunDescription))) from None
+        raise PlacedError("\n".join(f"{name}: {line}" for line in mistakes(error, RunDescription))) from None
     emit_json(score_document(score_run(facts_from(description))))
     return 0
 

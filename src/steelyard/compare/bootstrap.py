@@ -42,26 +42,37 @@ class Interval:
 
 def seed_of(values: "Floats", starts: "Ints") -> int:
     """A seed from the data alone, so that the same input gives the same bytes."""
-    digest = hashlib.blake2b(values.tobytes(), digest_size=16)
-    digest.update(starts.astype("<i8").tobytes())
+    import numpy as np
+
+    digest = hashlib.blake2b(np.ascontiguousarray(values.T), digest_size=16)
+    digest.update(np.ascontiguousarray(starts, dtype=np.int64))
     return int.from_bytes(digest.digest(), "little")
 
 
-def intervals(values: "Floats", starts: "Ints", resamples: int = RESAMPLES) -> list[Interval | None]:
+def task_sums(values: "Floats", starts: "Ints") -> "Floats":
+    """The sum of each column by task."""
+    import numpy as np
+
+    return np.column_stack([np.add.reduceat(values[:, k], starts) for k in range(values.shape[1])])
+
+
+def intervals(
+    values: "Floats", starts: "Ints", resamples: int = RESAMPLES, seed: int | None = None
+) -> list[Interval | None]:
     """A 95 % interval for the mean of each column of `values` (pairs × deltas), whose tasks begin at `starts`.
 
-    None for every column when there are fewer than 5 tasks.
+    None for every column when there are fewer than 5 tasks. Quickest when each column lies in one piece (order "F").
     """
     import numpy as np
 
     if len(starts) < LEAST_TASKS:
         return [None] * values.shape[1]
-    rng = np.random.Generator(np.random.SFC64(seed_of(values, starts)))
+    rng = np.random.Generator(np.random.SFC64(seed_of(values, starts) if seed is None else seed))
     counts = np.diff(np.append(starts, len(values))).astype(np.float64)
-    sums = np.add.reduceat(values, starts, axis=0)
+    sums = task_sums(values, starts)
     pool, pool_counts = _pool(values, starts, sums, rng)
     replicates = _replicates(pool, pool_counts, len(starts), resamples, rng)
-    means = values.mean(axis=0)
+    means = sums.sum(axis=0) / len(values)
     return [_bca(replicates[:, k], float(means[k]), _acceleration(sums[:, k], counts)) for k in range(values.shape[1])]
 
 
@@ -112,11 +123,12 @@ def _normal_sums(values: "Floats", starts: "Ints", sums: "Floats", size: int, rn
 
     counts = np.diff(np.append(starts, len(values))).astype(np.float64)
     tasks, deltas = sums.shape
-    centred = values - np.repeat(sums / counts[:, None], counts.astype(np.int64), axis=0)
+    sizes = counts.astype(np.int64)
+    centred = [values[:, k] - np.repeat(sums[:, k] / counts, sizes) for k in range(deltas)]
     covariance = np.empty((tasks, deltas, deltas))
     for i in range(deltas):
         for j in range(i + 1):
-            covariance[:, i, j] = covariance[:, j, i] = np.add.reduceat(centred[:, i] * centred[:, j], starts)
+            covariance[:, i, j] = covariance[:, j, i] = np.add.reduceat(centred[i] * centred[j], starts)
     roots, axes = np.linalg.eigh(covariance)
     spread = axes * np.sqrt(np.clip(roots, 0, None))[:, None, :]
     noise = rng.standard_normal((size, tasks, deltas))

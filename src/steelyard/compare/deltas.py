@@ -30,8 +30,10 @@ def pair_deltas(both: Sides, scores: Composites) -> "Floats":
     ]
     with np.errstate(invalid="ignore"):
         columns.append(scores.candidate[both.paired_candidate] - scores.baseline[both.paired_baseline])
-    values = np.column_stack(columns)
-    values[~np.isfinite(values)] = np.nan
+    values = np.empty((len(columns[0]), len(columns)), order="F")
+    for k, column in enumerate(columns):
+        values[:, k] = column
+    values[np.isinf(values)] = np.nan
     return values
 
 
@@ -62,13 +64,17 @@ def summaries(values: "Floats", tasks: "Ints", resamples: int) -> dict[str, Delt
 
     known = ~np.isnan(values)
     groups: dict[bytes, list[int]] = {}
+    full = known.all(axis=0)
     for k in range(len(MEASURES)):
-        groups.setdefault(known[:, k].tobytes(), []).append(k)
+        groups.setdefault(b"" if full[k] else known[:, k].tobytes(), []).append(k)
     found: dict[str, Delta] = {}
     for members in groups.values():
         mask = known[:, members[0]]
         whole = bool(mask.all())
-        own = np.ascontiguousarray(values[:, members] if whole else values[mask][:, members])
+        if not whole:
+            own = np.asfortranarray(values[mask][:, members])
+        else:
+            own = values if len(members) == len(MEASURES) else np.asfortranarray(values[:, members])
         starts = starts_of(tasks if whole else tasks[mask])
         for k, delta in zip(members, _summarise(own, starts, resamples), strict=True):
             found[MEASURES[k]] = delta.model_copy(update={"unknown": len(values) - len(own)})
@@ -80,15 +86,14 @@ def summaries(values: "Floats", tasks: "Ints", resamples: int) -> dict[str, Delt
 
 
 def _summarise(values: "Floats", starts: "Ints", resamples: int) -> list[Delta]:
-    import numpy as np
-
     if len(values) == 0:
         return [Delta(mean=None, median=None, ci95=None, p=None, pairs=0, tasks=0)] * values.shape[1]
-    ranges = bootstrap.intervals(values, starts, resamples)
-    p_values = sign_flip(np.add.reduceat(values, starts, axis=0), bootstrap.seed_of(values, starts))
+    seed = bootstrap.seed_of(values, starts)
+    ranges = bootstrap.intervals(values, starts, resamples, seed)
+    p_values = sign_flip(bootstrap.task_sums(values, starts), seed + 1)
     deltas = []
     for k in range(values.shape[1]):
-        column = np.ascontiguousarray(values[:, k])
+        column = values[:, k]
         pilot = pilot_from(column, starts)
         smallest = detectable(pilot, pilot.repeats)
         interval = ranges[k]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 EXACT_TASKS = 16  # 65,536 sign patterns
 FLIPS = 10_000
+EXACT_COINS = 1000  # pairs that changed, up to which McNemar's sum is done in whole numbers
 EXACT_PAIRS = 12  # of one task: 4,096 sign patterns
 _SLACK = 1e-12  # sums that differ by float noise only are equal
 
@@ -52,10 +53,23 @@ def mcnemar(gained: int, lost: int) -> float:
     changed, fewer = gained + lost, min(gained, lost)
     if changed == 0:
         return 1.0
-    # Terms of the binomial tail by their logarithms: exact enough to 12 digits, and never too large for a float.
-    log_total = math.lgamma(changed + 1) - changed * math.log(2)
-    tail = math.fsum(math.exp(log_total - math.lgamma(k + 1) - math.lgamma(changed - k + 1)) for k in range(fewer + 1))
-    return min(1.0, 2 * tail)
+    if changed <= EXACT_COINS:
+        term = total = 1
+        for k in range(fewer):
+            term = term * (changed - k) // (k + 1)
+            total += term
+        return min(1.0, float(total / (1 << (changed - 1))))
+    return min(1.0, 2 * _binomial_tail(changed, fewer))
+
+
+def _binomial_tail(changed: int, fewer: int) -> float:
+    """The same sum by logarithms of its terms, which are never too large for a float."""
+    import numpy as np
+
+    steps = np.arange(fewer, dtype=np.float64)
+    first = -changed * math.log(2)
+    logs = first + np.concatenate(([0.0], np.cumsum(np.log(changed - steps) - np.log1p(steps))))
+    return float(np.exp(logs).sum())
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -6,7 +6,7 @@ of something broken and not the same as unknown. Task and arm names are kept onc
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +93,22 @@ class RecordTable:
         if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
             rows = rows[np.argsort(keys, kind="stable")]
         return rows
+
+    def without(self, rows: Sequence[int]) -> "RecordTable":
+        """The table without some rows."""
+        import numpy as np
+
+        kept = np.delete(np.arange(len(self)), rows)
+        return replace(
+            self,
+            task=self.task[kept],
+            arm=self.arm[kept],
+            error=self.error[kept],
+            repeat=self.repeat[kept],
+            success=self.success[kept],
+            numbers={name: column[kept] for name, column in self.numbers.items()},
+            run_ids=[self.run_ids[int(row)] for row in kept],
+        )
 
     def keys(self, rows: "Ints") -> "Ints":
         """One whole number for the (task, repeat) of each row."""

@@ -41,9 +41,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class _Means:
-    """Per-task means of one arm, by task code."""
+    """Per-task means of one arm, by task code; `first` is where the task's rows begin."""
 
     runs: "Ints"
+    first: "Ints"
     excluded: "Bools"
     composite: "Floats"
     passed: "Floats"
@@ -89,8 +90,10 @@ def _means(both: Sides, rows: "Ints", composites: "Floats", arm: str) -> _Means:
     left_out = np.zeros(count, dtype=bool)
     if arm in table.arms:
         left_out[table.task[(table.arm == table.arms.index(arm)) & ~table.counted]] = True
+    runs = np.bincount(table.task[rows], minlength=count)
     return _Means(
-        runs=np.bincount(table.task[rows], minlength=count),
+        runs=runs,
+        first=np.cumsum(runs) - runs,
         excluded=left_out,
         composite=task_means(table, rows, composites),
         passed=task_means(table, rows, objective_passed(table, rows)),
@@ -179,9 +182,9 @@ def _row(both: Sides, task: int, arms: tuple[_Means, _Means], found: list[Regres
     before, after = shown(base.composite[task]), shown(cand.composite[task])
     delta = None if before is None or after is None else shown(after - before)
     listed = []
-    for rows in (both.baseline, both.candidate):
-        low, high = table.task[rows].searchsorted([task, task + 1])
-        listed.append(tuple(table.run_ids[int(row)] for row in rows[low : min(high, low + MOST_RUN_IDS)]))
+    for rows, means in ((both.baseline, base), (both.candidate, cand)):
+        low, count = int(means.first[task]), min(int(means.runs[task]), MOST_RUN_IDS)
+        listed.append(tuple(table.run_ids[int(row)] for row in rows[low : low + count]))
     return TaskRow(
         task_id=table.tasks[task],
         baseline=before,

@@ -36,6 +36,7 @@ class _Weighed:
     judgement: Judgement
     pairs: Paired
     decision: Decision
+    arms: dict[str, ArmMetrics]
 
 
 def weigh(
@@ -64,7 +65,7 @@ def weigh(
         tasks=judgement.rows,
         regressions=judgement.regressions,
         decision=main.decision,
-        arms=_all_arms(table, main, names),
+        arms=_all_arms(table, main),
         paired=pairs,
         excluded=_total(excluded),
         notes=tuple(_notes(table, main, names)),
@@ -86,18 +87,15 @@ def _weigh_two(
     scores = composites(both)
     judgement = judge(both, scores, spec, names)
     pairs = paired(both, scores, names, resamples)
-    decision = decide(
-        (names[1], arm_metrics(table, both.candidate)),
-        (names[0], arm_metrics(table, both.baseline)),
-        pairs.pairs,
-        few=fewest_repeats(judgement) < min_repeats,
-    )
-    return _Weighed(both, scores, judgement, pairs, decision)
+    ours = arm_metrics(table, both.candidate, scores.candidate)
+    theirs = arm_metrics(table, both.baseline, scores.baseline)
+    few = fewest_repeats(judgement) < min_repeats
+    decision = decide((names[1], ours), (names[0], theirs), pairs.pairs, few=few)
+    return _Weighed(both, scores, judgement, pairs, decision, {names[0]: theirs, names[1]: ours})
 
 
-def _all_arms(table: RecordTable, main: _Weighed, names: tuple[str, str]) -> dict[str, ArmMetrics]:
-    own = {names[0]: main.scores.baseline, names[1]: main.scores.candidate}
-    return {arm: arm_metrics(table, table.rows_of(arm), own.get(arm)) for arm in table.arms}
+def _all_arms(table: RecordTable, main: _Weighed) -> dict[str, ArmMetrics]:
+    return {arm: main.arms.get(arm) or arm_metrics(table, table.rows_of(arm)) for arm in table.arms}
 
 
 def _against_baseline(
