@@ -7,34 +7,19 @@ from threading import Lock
 
 from steelyard.domain.diff import printable
 from steelyard.domain.evidence import Evidence
-from steelyard.scorers.integrity.lines import line_view
 from steelyard.scorers.integrity.model import EMPTY, Analyser, View
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python import Python
 from steelyard.scorers.integrity.sources import Source, sources
+from steelyard.scorers.integrity.trees import Trees
 
 CACHED_CHARS = 32_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Reads a family by its line rules alone."""
-
-    family: str
-
-    def view(self, text: str) -> View:
-        """What the line rules see."""
-        return line_view(self.family, text)
-
-    def lines(self, text: str) -> View:
-        """What the line rules see."""
-        return line_view(self.family, text)
 
 
 def analyser_for(path: str) -> Analyser:
     """The best analyser there is for a path; an unknown language is read by the rules of the most similar family."""
     family = family_of(path) or "javascript"
-    return Python() if family == "python" else Lines(family)
+    return Python() if family == "python" else Trees(family)
 
 
 @dataclass(frozen=True, slots=True)

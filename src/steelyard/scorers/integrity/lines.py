@@ -58,10 +58,13 @@ _JAVASCRIPT = _rules(
         r"(?<![\w$.])expect(?:\.soft|\.poll)?[ \t]*\(",
         r"(?<![\w$.])assert(?:\.\w+)*[ \t]*\(",
         (
-            r"(?<![\w$])(?:t|assert|chai|sinon)\.(?:assert|is|not|deepEqual|like|truthy|falsy|true|false|throws|throwsAsync"
-            r"|notThrows|notThrowsAsync|regex|snapshot|pass|fail|ok|equal|same|match|rejects)[ \t]*\("
+            r"(?<![\w$.])t\.(?:assert|is|not|(?:not)?(?:deep|strict|loose|deepStrict|deepLoose)?(?:[eE]quals?|[sS]ame)|(?:un)?like"
+            r"|not(?:Deep|Strict|Loose)?(?:Equal|Same)|truthy|falsy|true|false|(?:notT|t|doesNotT)hrows(?:Async)?|(?:notR|r)egex"
+            r"|snapshot|pass|fail|(?:notO|o)k|(?:notM|m)atch(?:Snapshot)?|rejects|resolves|error|ifError|type|has|hasStrict)"
+            r"[ \t]*\("
         ),
-        r"\.should\b(?=[.(])",
+        r"(?<![\w$.])(?:chai|sinon|self|this|window|console|context|t)?\.?assert(?:\.\w+)+[ \t]*\(",
+        r"\.should\b(?=[.(])|(?<![\w$.])should\(",
         r"^[ \t]*\.expect[ \t]*\(",
         r"\)[ \t]*\.expect[ \t]*\(",
     ),

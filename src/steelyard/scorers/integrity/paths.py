@@ -14,7 +14,8 @@ FAMILIES: dict[str, str] = {
 }  # fmt: skip
 
 DEFAULT_GLOBS: tuple[str, ...] = (
-    "test/*", "tests/*", "*/test/*", "*/tests/*", "*/testing/*", "spec/*", "*/spec/*", "specs/*", "*/specs/*",
+    "test/*", "tests/*", "*/test/*", "*/tests/*", "src/test*/*", "*/src/test*/*",
+    "*/testing/*", "spec/*", "*/spec/*", "specs/*", "*/specs/*",
     "__tests__/*", "*/__tests__/*", "e2e/*", "*/e2e/*", "__e2e__/*", "*/__e2e__/*", "*/androidTest/*",
     "test_*.py", "*/test_*.py", "*_test.py", "*_tests.py", "tests.py", "*/tests.py", "test.py", "*/test.py",
     "conftest.py", "*/conftest.py", "*test*.ipynb",

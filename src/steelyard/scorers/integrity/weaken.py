@@ -7,7 +7,7 @@ from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
-from steelyard.scorers.integrity.model import NOTHING, PRESENCE, Check, TestCase
+from steelyard.scorers.integrity.model import NOTHING, Check, TestCase
 
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
@@ -26,7 +26,8 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
     after = [_Placed(pair, test) for pair in pairs for test in pair.after.tests]
     arrived = _live(after) - _live(before)
     findings: list[Finding] = []
-    for old, new in _matched(before, after):
+    matches = _matched(before, after)
+    for old, new in matches:
         if old.test.collected and not new.test.collected:
             findings.append(
                 _finding("uncollected", new, "is no longer collected as a test", old.test.name, new.test.name)
@@ -34,7 +35,24 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
         elif old.test.body != new.test.body or old.test.checks != new.test.checks or old.test.cases != new.test.cases:
             findings.extend(_weaker(old, new, arrived))
     findings.extend(_shadowed(before, after))
+    findings.extend(_vanished(before, after, matches, arrived))
     return findings
+
+
+def _vanished(
+    before: list[_Placed], after: list[_Placed], matches: list[tuple[_Placed, _Placed]], arrived: Counter[str]
+) -> list[Finding]:
+    """Tests that are gone, where fewer new ones came: a rewritten test is no loss, a deleted one is."""
+    known = {id(item) for match in matches for item in match}
+    gone = [item for item in before if id(item) not in known and _is_real(item)]
+    new = sum(item.test.cases or 1 for item in after if id(item) not in known and _is_real(item))
+    gone = [item for item in gone if not all(arrived[key(check)] for check in item.test.checks if check.counts)]
+    return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone] if len(gone) > new else []
+
+
+def _is_real(item: _Placed) -> bool:
+    """A test that runs and can fail."""
+    return item.test.collected and not item.test.name.startswith("<") and any(c.counts for c in item.test.checks)
 
 
 def effective(pairs: list[Pair]) -> tuple[int, int]:
@@ -114,8 +132,10 @@ def _weaker(old: _Placed, new: _Placed, arrived: Counter[str]) -> list[Finding]:
     findings.extend(_tautologies(new, lost, gained))
     findings.extend(_loosened(new, lost, [check for check in gained if check.counts]))
     moved = all(arrived[key(check)] > 0 for check in lost)
-    if not now and not findings and not moved:
-        findings.append(_finding("gutted", new, "no longer asserts anything", was[0].text, ""))
+    if len(now) < len(was) and not findings and not moved:
+        said = "asserts less than before" if now else "no longer asserts anything"
+        before = "; ".join(check.text for check in lost[:3]) or was[0].text
+        findings.append(_finding("fewer_assertions" if now else "gutted", new, said, before, ""))
     return findings
 
 
@@ -146,7 +166,7 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
         if not near:
             continue
         best = max(near, key=lambda check: check.strength)
-        if best.strength < was.strength and best.strength <= PRESENCE:
+        if best.strength < was.strength:
             findings.append(_finding("loosened", new, "pins down less", was.text, best.text, best.line))
         elif was.tolerance is not None and all(_wider(was, check) for check in near):
             findings.append(

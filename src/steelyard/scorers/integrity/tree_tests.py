@@ -1,0 +1,174 @@
+"""Which parts of a parsed text are tests, in every language that tree-sitter reads."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+_CALLS = {
+    "script": re.compile(r"(?<![\w$.])[fx]?(?:it|test|describe|context|suite|specify)(?:\.\w+)*[ \t]*(?=[(`])"),
+    "ruby": re.compile(
+        r"(?m)(?<![\w.:@])(?:[fx]?(?:it|specify|example|scenario|describe|context|feature)|test|should|RSpec\.describe)"
+        r"(?=[ \t]*\(|[ \t]+[\"':A-Z])"
+    ),
+}
+_GROUP = re.compile(r"(?:RSpec\.)?[fx]?(?:describe|context|suite|feature)\b")
+_COLLECTED = {
+    "java": re.compile(
+        r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Theory)\b"
+    ),
+    "kotlin": re.compile(r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory)\b"),
+    "csharp": re.compile(
+        r"\b(?:Fact|Theory|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|\w+Fact|\w+Theory)\b"
+    ),
+    "rust": re.compile(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|proptest|quickcheck)\b"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A test or a group of tests, by its place in the text."""
+
+    name: str
+    start: int
+    body: int
+    end: int
+    collected: bool = True
+    group: bool = False
+    cases: int | None = None
+
+
+def regions(family: str, raw: bytes, code: str, root: Any, captures: dict[str, list[Any]]) -> list[Region]:
+    """Every test and group, outer ones first."""
+    functions = (_function(family, raw, node) for node in captures.get("function", []))
+    found = [region for region in functions if region is not None]
+    calls = _CALLS.get("script" if family in SCRIPTS else family)
+    if calls is not None:
+        found.extend(_called(family, raw, code, root, calls))
+    found.sort(key=lambda region: (region.start, -region.end))
+    if family == "go":
+        found = [_with_rows(region, captures.get("rows", [])) for region in found]
+    return _qualified(found)
+
+
+def _qualified(found: list[Region]) -> list[Region]:
+    """Names with those of the groups around them."""
+    named: list[Region] = []
+    around: list[Region] = []
+    for region in found:
+        while around and around[-1].end <= region.start:
+            around.pop()
+        prefix = f"{around[-1].name} > " if around else ""
+        full = Region(
+            (prefix + region.name)[-400:], region.start, region.body, region.end,
+            region.collected, region.group, region.cases,
+        )  # fmt: skip
+        named.append(full)
+        if region.group:
+            around.append(full)
+    return named
+
+
+def _called(family: str, raw: bytes, code: str, root: Any, pattern: re.Pattern[str]) -> list[Region]:
+    """Tests that are calls: `it("name", () => …)`, `it "name" do … end`."""
+    found = []
+    kind = "call" if family == "ruby" else "call_expression"
+    for match in pattern.finditer(code):
+        node = root.descendant_for_byte_range(match.start(), match.start() + 1)
+        best = None
+        for _ in range(6):
+            if node is None or node.start_byte != match.start():
+                break
+            best = node if node.type == kind else best
+            node = node.parent
+        if best is None:
+            continue
+        said = match.group()
+        start, end = best.start_byte, best.end_byte
+        name = _title(raw, best)
+        if name is None:
+            continue
+        group = _GROUP.match(said) is not None
+        cases = _each(best) if ".each" in said else None
+        found.append(Region(name, start, match.end(), end, True, group, cases))
+    return found
+
+
+def _title(raw: bytes, node: Any) -> str | None:
+    """The first argument of a call, as it is written."""
+    given = node.child_by_field_name("arguments")
+    first = given.named_child(0) if given is not None and given.named_child_count else None
+    if first is None:
+        return None
+    return " ".join(raw[first.start_byte : first.end_byte][:200].decode("utf-8", "replace").strip("\"'`").split())
+
+
+def _each(node: Any) -> int | None:
+    """How many rows `it.each([…])` runs with, where they are written out."""
+    inner: Any = node.child_by_field_name("function")
+    given = inner.child_by_field_name("arguments") if inner is not None else None
+    rows = given.named_child(0) if given is not None and given.named_child_count else None
+    if rows is None or rows.type != "array" or any(child.type == "spread_element" for child in rows.named_children):
+        return None
+    return len([child for child in rows.named_children if child.type != "comment"])
+
+
+def _function(family: str, raw: bytes, node: Any) -> Region | None:
+    """Tests that are functions, by their attributes or by their names."""
+    name = node.child_by_field_name("name")
+    body = node.child_by_field_name("body")
+    if name is None:
+        return None
+    if body is None:
+        body = next((child for child in node.children if child.type in {"function_body", "block"}), None)
+    if body is None:
+        return None
+    said = raw[name.start_byte : name.end_byte].decode("utf-8", "replace").strip("`")
+    start, head = _head(family, raw, node, body)
+    if family == "go":
+        collected = re.match(r"(?:Test|Fuzz|Example)(?![a-z])", said) is not None
+    elif family == "ruby":
+        collected = said.startswith("test_")
+    else:
+        collected = _COLLECTED[family].search(head) is not None or (family == "java" and said.startswith("test"))
+    return Region(said, start, body.start_byte, node.end_byte, collected, cases=_rows(family, head))
+
+
+def _head(family: str, raw: bytes, node: Any, body: Any) -> tuple[int, str]:
+    """Everything before the body: attributes, modifiers, name. Rust's attributes stand beside the function."""
+    start = node.start_byte
+    if family == "rust":
+        before = node.prev_named_sibling
+        while before is not None and before.type in {"attribute_item", "line_comment", "block_comment"}:
+            start = before.start_byte if before.type == "attribute_item" else start
+            before = before.prev_named_sibling
+    return start, raw[start : body.start_byte].decode("utf-8", "replace")
+
+
+def _rows(family: str, head: str) -> int | None:
+    """How often a test with written-out data runs."""
+    if family == "csharp":
+        return len(re.findall(r"\b(?:InlineData|TestCase|DataRow|Arguments)\s*\(", head)) or None
+    if family == "rust":
+        return len(re.findall(r"#\[\s*(?:case|test_case)\b", head)) or None
+    given = re.search(r"@(?:CsvSource|ValueSource)\s*\((.*?)\)\s*(?:@|public|void|fun|[a-z]+\s)", head, re.DOTALL)
+    if given is None:
+        return None
+    return len(re.findall(r"\"(?:\\.|[^\"\\])*\"|(?<![\w.])\d[\w.]*", given.group(1))) or None
+
+
+def _with_rows(region: Region, rows: list[Any]) -> Region:
+    """A Go test with the number of rows of the tables in it."""
+    count = sum(
+        node.named_child_count
+        for node in rows
+        if region.start <= node.start_byte < region.end
+        and node.named_child_count
+        and any(
+            child.type in {"literal_value", "keyed_element", "literal_element"} for child in node.named_children[:2]
+        )
+        and b"{" in node.text[1:200]
+    )
+    if not count:
+        return region
+    return Region(region.name, region.start, region.body, region.end, region.collected, region.group, count)
