@@ -1,5 +1,6 @@
 """The command line itself: what it says to a wrong word, and that it starts nothing it does not need."""
 
+import os
 import subprocess
 import sys
 
@@ -109,7 +110,13 @@ def test_a_closed_pipe_is_no_failure() -> None:
 
 def test_names_that_are_not_text_are_shown_as_escapes() -> None:
     """A file name with bytes that are not UTF-8 does not break the message about it."""
-    command = [sys.executable, "-c", "from steelyard.cli.main import main; main()", "validate", b"/nix/\xff.yaml"]
+    command = [
+        sys.executable,
+        "-c",
+        "from steelyard.cli.main import main; main()",
+        "validate",
+        os.fsdecode(b"/nix/\xff.yaml"),
+    ]
 
     done = subprocess.run(command, capture_output=True, timeout=60, check=False)
 

@@ -263,6 +263,27 @@ def test_a_missing_script_is_named_at_the_arm(place: Path) -> None:
     assert "nix.yaml" in found[0]
 
 
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("tasks: &a {x: *a}\n", "script.yaml:1:15: anchor 'a' holds itself"),
+        ("[" * 1000, "nested more than 50 levels deep"),
+        ("tasks: [\n", "not valid YAML"),
+        ("12\n", "a script is a mapping with `tasks:`"),
+    ],
+)
+def test_a_bad_script_is_named_at_the_arm(place: Path, script: str, expected: str) -> None:
+    """The same bounds hold for the files that a suite names."""
+    (place / "script.yaml").write_text(script)
+    text = changed('agent: command, command: "my-agent"', "agent: scripted, script: script.yaml")
+
+    found = mistakes(place, text)
+
+    assert len(found) == 1
+    assert "arms.with_skill.script: " in found[0]
+    assert expected in found[0]
+
+
 def test_names_of_the_norway_kind_are_text(place: Path) -> None:
     """`no`, `on` and a date are names here, not a boolean and not a day."""
     text = GOOD.replace("without_skill", "no").replace("off-by-one", "2024-01-01").replace("id: chat", "id: on")

@@ -9,8 +9,8 @@ from steelyard import plugins
 from steelyard.domain.record import JsonObject
 from steelyard.errors import InputError
 from steelyard.suites.check import check, expect, path
-from steelyard.suites.problems import Problems, listed, near, shown
-from steelyard.suites.yamlfile import Node
+from steelyard.suites.problems import Problems, SuiteError, listed, near, shown
+from steelyard.suites.yamlfile import Node, read_yaml
 
 ARM_FIELDS = {"type": (), "agent": ("overlay", "env", "preamble")}
 _PATH_FIELDS = ("path", "paths", "patterns")
@@ -76,6 +76,8 @@ def is_installed(kind: str, name: str) -> bool:
 
 def _resolved(record: Any, node: Node, root: Path, about: str, problems: Problems) -> JsonObject | None:
     """The part's fields; one that names a file of its own reads it now, so that the frozen part needs it no more."""
+    if not _script_is_fine(record, node, root, about, problems):
+        return None
     try:
         whole = record.resolved(root) if hasattr(record, "resolved") else record
     except InputError as error:
@@ -84,6 +86,19 @@ def _resolved(record: Any, node: Node, root: Path, about: str, problems: Problem
         problems.add(child.at if child else node.at, path(about, field) if field else about, str(error))
         return None
     return dict(whole.model_dump(mode="json"))
+
+
+def _script_is_fine(record: Any, node: Node, root: Path, about: str, problems: Problems) -> bool:
+    """Whether a scripted agent's file is YAML within bounds: the agent itself reads it with a reader that has none."""
+    script = node.child("script")
+    if record.type != "scripted" or script is None:
+        return True
+    try:
+        read_yaml(root / script.value)
+    except SuiteError as error:
+        problems.add(script.at, path(about, "script"), str(error).splitlines()[0])
+        return False
+    return True
 
 
 def _check_paths(node: Node, data: JsonObject, about: str, problems: Problems) -> None:

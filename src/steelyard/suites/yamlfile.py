@@ -260,12 +260,11 @@ class _Builder:
         if text in _WORDS:
             return _WORDS[text]
         if _INT.fullmatch(text):
-            if len(text) > 30:
-                self.problems.add(
-                    at, self._about(), "is a number with more than 30 digits; put it in quotes if it is text"
-                )
+            whole = 0 if len(text) > 40 else int(text, 0) if text[:2] in {"0x", "0o"} else int(text)
+            if len(text) > 40 or abs(whole) >= 2**63:
+                self._wrong(at, "is a number of more than 63 bits; put it in quotes if it is text")
                 return 0
-            return int(text, 0) if text[:2] in {"0x", "0o"} else int(text)
+            return whole
         if _FLOAT.fullmatch(text):
             number = math.inf if text[-1] in "fFnN" else float(text)
             if not math.isfinite(number):
