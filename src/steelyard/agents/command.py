@@ -15,7 +15,61 @@ from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
 LONGEST_VARIABLE = 100_000  # Linux refuses to start a program with a longer one
 SHELL_SYNTAX = set("$`\"'\\|&;<>()*?[]{}~=#!\n")
-SHELL_WORDS = frozenset({"cd", "exec", "eval", "set", "export", "test", "true", "false", "echo", "printf", ":", "if"})
+SHELL_WORDS = frozenset(
+    [
+        "!",
+        ".",
+        ":",
+        "alias",
+        "bg",
+        "break",
+        "case",
+        "cd",
+        "command",
+        "continue",
+        "do",
+        "done",
+        "echo",
+        "elif",
+        "else",
+        "esac",
+        "eval",
+        "exec",
+        "exit",
+        "export",
+        "false",
+        "fc",
+        "fg",
+        "fi",
+        "for",
+        "getopts",
+        "hash",
+        "if",
+        "in",
+        "jobs",
+        "kill",
+        "printf",
+        "pwd",
+        "read",
+        "readonly",
+        "return",
+        "set",
+        "shift",
+        "test",
+        "then",
+        "times",
+        "trap",
+        "true",
+        "type",
+        "ulimit",
+        "umask",
+        "unalias",
+        "unset",
+        "until",
+        "wait",
+        "while",
+    ]
+)
 
 
 class CommandAgent(Agent):
