@@ -12,7 +12,10 @@ _HOSTS = (
     r"pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|unpkg\.com|jsdelivr\.net|crates\.io|rubygems\.org|"
     r"proxy\.golang\.org|repo1?\.maven\.org|packagist\.org|nuget\.org|archive\.org/wayback|web\.archive\.org"
 )
-_OTHER_REVISION = r"(?:[0-9a-f]{7,40}|(?:origin|upstream)/\S+|refs/\S+|(?:HEAD|main|master)?@\{\S*|FETCH_HEAD|ORIG_HEAD|v?[0-9]+\.[0-9]+\S*)"
+_OTHER_REVISION = (
+    r"(?:[0-9a-f]{7,40}|(?:origin|upstream)/\S+|refs/\S+|(?:HEAD|main|master)?@\{\S*|FETCH_HEAD|ORIG_HEAD"
+    r"|v?[0-9]+\.[0-9]+\S*)"
+)
 
 
 @dataclass(frozen=True, slots=True)

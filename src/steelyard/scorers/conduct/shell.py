@@ -30,14 +30,14 @@ _GIT_WITH_VALUE = frozenset(("-C", "-c", "--git-dir", "--work-tree", "--namespac
 def simple_commands(text: str) -> Iterator[str]:
     """Each simple command, program first and by its bare name, words divided by one space."""
     plain = _plain(_without_heredocs(text))
-    has_program = False
+    interpreter = ""
     for piece in _SEPARATOR.split(plain):
         words = _unwrapped(piece.split())
         if words:
-            has_program = has_program or _INTERPRETER.match(words[0]) is not None
+            interpreter = interpreter or (words[0] if _INTERPRETER.match(words[0]) else "")
             yield " ".join(words)
-    if has_program:
-        yield from _inside_program(plain)
+    if interpreter:
+        yield from _inside_program(interpreter, re.sub(r"[\[\](),]+", " ", plain))
 
 
 def _plain(text: str) -> str:
@@ -97,9 +97,8 @@ def _git_arguments(words: list[str]) -> list[str]:
     return words[at:]
 
 
-def _inside_program(text: str) -> Iterator[str]:
-    """Command lines that stand as lists of words in a program: `run([git, log, --all])`."""
-    flat = re.sub(r"[\[\](),]+", " ", text)
-    for match in re.finditer(r"(?:^|\s)(git|curl|wget|pip|gh|date|faketime)(?=\s)", flat):
-        words = flat[match.start() :].split()[:40]
-        yield " ".join(_unwrapped(words))
+def _inside_program(interpreter: str, flat: str) -> Iterator[str]:
+    """The program as one line, and command lines that stand in it as lists of words: `run([git, log, --all])`."""
+    yield " ".join([interpreter, *flat.split()])
+    for match in re.finditer(r"(?:^|\s)(?:git|curl|wget|pip|gh|date|faketime)(?=\s)", flat):
+        yield " ".join(_unwrapped(flat[match.start() : match.start() + 2000].split()))
