@@ -9,7 +9,6 @@ from steelyard.domain.grade import JudgeResult, ScorerResult, Verdict
 from steelyard.domain.run import JudgeGate, Parity, Run
 from steelyard.formulas.gates import disagreement, gates_of, judge_gate, mean_score, objective_counts, overall
 
-
 STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 
 
