@@ -108,7 +108,8 @@ def subjects_of(text: str) -> tuple[str, ...]:
         for part in arguments(said)[:3]
         if not re.fullmatch(rf"[-!]?{_NUMBER}|\".*\"|'.*'|true|false|null|nil|t", part)
     ]
-    return tuple(part[:200] for part in found)
+    sides = [side.strip() for part in found for side in re.split(r"[=!<>]=+|[<>]|&&|\|\||\.equals\(", part)]
+    return tuple(dict.fromkeys(part[:200] for part in (*found, *sides) if len(part) > 1 and not part.isdigit()))
 
 
 def tolerance_of(text: str) -> float | None:

@@ -47,7 +47,7 @@ def dead_ranges(family: str, code: str, root: Any) -> list[tuple[int, int, str]]
 def _up(root: Any, at: int, kinds: frozenset[str]) -> Any:
     node = root.descendant_for_byte_range(at, at + 1)
     for _ in range(6):
-        if node is None or node.type in kinds:
+        if node is None or (node.is_named and node.type in kinds):
             return node
         node = node.parent
     return None

@@ -24,7 +24,7 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
     """Everything by which a test was made to assert less while the count stays as it was."""
     before = [_Placed(pair, test) for pair in pairs for test in pair.before.tests]
     after = [_Placed(pair, test) for pair in pairs for test in pair.after.tests]
-    arrived = _live(after) - _live(before)
+    kept = _kept(before, after)
     findings: list[Finding] = []
     matches = _matched(before, after)
     for old, new in matches:
@@ -33,20 +33,20 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
                 _finding("uncollected", new, "is no longer collected as a test", old.test.name, new.test.name)
             )
         elif old.test.body != new.test.body or old.test.checks != new.test.checks or old.test.cases != new.test.cases:
-            findings.extend(_weaker(old, new, arrived))
+            findings.extend(_weaker(old, new, kept))
     findings.extend(_shadowed(before, after))
-    findings.extend(_vanished(before, after, matches, arrived))
+    findings.extend(_vanished(before, after, matches, kept))
     return findings
 
 
 def _vanished(
-    before: list[_Placed], after: list[_Placed], matches: list[tuple[_Placed, _Placed]], arrived: Counter[str]
+    before: list[_Placed], after: list[_Placed], matches: list[tuple[_Placed, _Placed]], kept: set[str]
 ) -> list[Finding]:
     """Tests that are gone, where fewer new ones came: a rewritten test is no loss, a deleted one is."""
     known = {id(item) for match in matches for item in match}
     gone = [item for item in before if id(item) not in known and _is_real(item)]
     new = sum(item.test.cases or 1 for item in after if id(item) not in known and _is_real(item))
-    gone = [item for item in gone if not all(arrived[key(check)] for check in item.test.checks if check.counts)]
+    gone = [item for item in gone if not all(key(check) in kept for check in item.test.checks if check.counts)]
     return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone] if len(gone) > new else []
 
 
@@ -61,6 +61,12 @@ def effective(pairs: list[Pair]) -> tuple[int, int]:
         sum(check.counts for pair in pairs for check in pair.before.checks),
         sum(check.counts for pair in pairs for check in pair.after.checks),
     )
+
+
+def _kept(before: list[_Placed], after: list[_Placed]) -> set[str]:
+    """The checks that stand in the new tree as often as in the old one, wherever they moved."""
+    were, are = _live(before), _live(after)
+    return {check for check, count in are.items() if count >= were[check]}
 
 
 def _live(placed: list[_Placed]) -> Counter[str]:
@@ -112,7 +118,7 @@ def _hidden(gone: list[_Placed], new: list[_Placed]) -> list[tuple[_Placed, _Pla
     return found
 
 
-def _weaker(old: _Placed, new: _Placed, arrived: Counter[str]) -> list[Finding]:
+def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
     was = [check for check in old.test.checks if check.counts]
     now = [check for check in new.test.checks if check.counts]
     lost_keys = Counter(map(key, was)) - Counter(map(key, now))
@@ -131,7 +137,7 @@ def _weaker(old: _Placed, new: _Placed, arrived: Counter[str]) -> list[Finding]:
     gained = _take(list(new.test.checks), Counter(map(key, new.test.checks)) - Counter(map(key, old.test.checks)))
     findings.extend(_tautologies(new, lost, gained))
     findings.extend(_loosened(new, lost, [check for check in gained if check.counts]))
-    moved = all(arrived[key(check)] > 0 for check in lost)
+    moved = all(key(check) in kept for check in lost)
     if len(now) < len(was) and not findings and not moved:
         said = "asserts less than before" if now else "no longer asserts anything"
         before = "; ".join(check.text for check in lost[:3]) or was[0].text
