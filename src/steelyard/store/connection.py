@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, inspect, select, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from steelyard.errors import InputError
 from steelyard.store import schema
@@ -183,6 +183,3 @@ def _postgres_engine(url: "URL") -> "Engine":
         return create_engine(url, pool_size=8, max_overflow=24, pool_timeout=WAIT_S, pool_pre_ping=True)
     except (ImportError, NoSuchModuleError):
         raise InputError("PostgreSQL needs the extra: pip install 'steelyard[postgres]'") from None
-
-
-__all__ = ["DBAPIError", "Database", "IntegrityError", "ensure_schema", "lock_schema", "open_database"]

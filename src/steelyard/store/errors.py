@@ -14,6 +14,10 @@ class StoreError(MeasureError):
     """The database or the artifact directory did not do what it was asked: nothing was half-written."""
 
 
+class RefusedError(StoreError):
+    """The database refused a row because of a rule of its own: a key that is taken, a row that never changes."""
+
+
 class NotFoundError(InputError):
     """No run, experiment or artifact has that name."""
 
@@ -29,8 +33,10 @@ def storing(doing: str) -> Iterator[None]:
 
     try:
         yield
-    except (SteelyardError, IntegrityError):
+    except SteelyardError:
         raise
+    except IntegrityError as error:
+        raise RefusedError(f"{doing}: {_first_line(error)}") from error
     except DataError as error:
         raise InputError(f"{doing}: the database refused a value: {_first_line(error)}") from error
     except DBAPIError as error:

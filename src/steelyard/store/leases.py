@@ -12,8 +12,9 @@ from sqlalchemy import delete, update
 
 from steelyard.domain.run import Cell
 from steelyard.store import schema
-from steelyard.store.connection import Database, IntegrityError
-from steelyard.store.statements import ADD_LEASE, END_LEASE, FIND_LEASE, FINISHED
+from steelyard.store.connection import Database
+from steelyard.store.errors import RefusedError
+from steelyard.store.statements import ADD_LEASE, END_LEASE, FIND_LEASE, FINISHED, TAKE_LEASE
 
 LEASE_S = 60.0
 _LEASE = schema.leases.c
@@ -32,13 +33,17 @@ def claim(database: Database, experiment: str, cell: Cell, owner: str, now: floa
             found = connection.execute(FIND_LEASE, at).first()
             if found is not None and found.owner != owner and found.expires_at > now and not _is_gone(found.owner):
                 return False
-            connection.execute(END_LEASE, at)
+            taken = {"owner": owner, "expires_at": now + LEASE_S}
+            if found is None:
+                connection.execute(ADD_LEASE, {**at, **taken})
+            else:
+                connection.execute(TAKE_LEASE, {**taken, **{f"of_{name}": value for name, value in at.items()}})
             # Only now: a run is stored and its lease ended in one step, so a lease that is free tells the truth here.
             if connection.execute(FINISHED, at).first():
+                connection.execute(END_LEASE, at)
                 return False
-            connection.execute(ADD_LEASE, {**at, "owner": owner, "expires_at": now + LEASE_S})
             return True
-    except IntegrityError:
+    except RefusedError:
         return False  # somebody took it in the same moment
 
 

@@ -63,7 +63,7 @@ class RunFilter:
                 found.append(_RUNS.finished_at < value)
             else:
                 column = _RUNS.judge if field.name == "verdict" else _RUNS[field.name]
-                found.append(column == (int(value) if isinstance(value, bool) else value))
+                found.append(column == (int(value) if isinstance(value, bool) else storable(value)))
         return found
 
 
@@ -231,6 +231,7 @@ def spent(database: Database, experiment: str) -> Spent:
 def _find(connection: "Connection", name: str, what: str, workspace: str | None) -> str:
     table, column = (schema.runs, _RUNS.run_id) if what == "run" else (schema.experiments, schema.experiments.c.id)
     mine = true() if workspace is None else table.c.workspace == workspace
+    name = storable(name)
     if name == "latest":
         found = connection.execute(select(column).where(mine).order_by(table.c.seq.desc()).limit(1)).scalar()
         if found is None:
@@ -251,6 +252,6 @@ def _find(connection: "Connection", name: str, what: str, workspace: str | None)
 def _starts(connection: "Connection", column: Any, prefix: str) -> "ColumnElement[bool]":
     """Whether a column starts with a text, in the way each database has an index for."""
     if connection.dialect.name == "postgresql":
-        starts: ColumnElement[bool] = column.startswith(prefix.replace("\0", "␀"), autoescape=True)
+        starts: ColumnElement[bool] = column.startswith(prefix, autoescape=True)
         return starts
     return (column >= prefix) & (column < prefix + "\U0010ffff")

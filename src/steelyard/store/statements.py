@@ -26,7 +26,7 @@ REPLACE_TRIES = (
     update(schema.runs)
     .where(
         _RUNS.experiment == bindparam("of_experiment"),
-        _RUNS.task_id == bindparam("of_task"),
+        _RUNS.task_id == bindparam("of_task_id"),
         _RUNS.arm == bindparam("of_arm"),
         _RUNS.repeat == bindparam("of_repeat"),
         _RUNS.replaced == 0,
@@ -34,14 +34,20 @@ REPLACE_TRIES = (
     .values(replaced=1)
 )
 FINISHED = select(_RUNS.seq).where(*_cell, _RUNS.infrastructure == 0).limit(1)
-LEASE = (
+_lease = (
     _LEASE.experiment == bindparam("experiment"),
     _LEASE.task_id == bindparam("task_id"),
     _LEASE.arm == bindparam("arm"),
     _LEASE.repeat == bindparam("repeat"),
 )
-END_LEASE = delete(schema.leases).where(*LEASE)
-FIND_LEASE = select(schema.leases).where(*LEASE).with_for_update()
+TAKE_LEASE = update(schema.leases).where(
+    _LEASE.experiment == bindparam("of_experiment"),
+    _LEASE.task_id == bindparam("of_task_id"),
+    _LEASE.arm == bindparam("of_arm"),
+    _LEASE.repeat == bindparam("of_repeat"),
+)
+END_LEASE = delete(schema.leases).where(*_lease)
+FIND_LEASE = select(schema.leases).where(*_lease).with_for_update()
 RECORD = select(_RUNS.record).where(_RUNS.run_id == bindparam("run_id"))
 TASK = select(schema.tasks.c.snapshot).where(schema.tasks.c.sha256 == bindparam("sha256"))
 FIRST_SCORE = select(schema.agent_run_scores).where(

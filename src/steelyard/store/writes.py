@@ -14,8 +14,8 @@ from steelyard.formulas.gates import gates_of
 from steelyard.formulas.scorecard import facts_of, score_run
 from steelyard.store import schema
 from steelyard.store.clean import clean_blobs, clean_record, exact_json, storable
-from steelyard.store.connection import Database, IntegrityError
-from steelyard.store.errors import ConflictError, NotFoundError, storing
+from steelyard.store.connection import Database
+from steelyard.store.errors import ConflictError, NotFoundError, RefusedError, storing
 from steelyard.store.outbox import add_event
 from steelyard.store.rows import instant, run_row, score_row, scored_event, scorer_results, stored_score
 from steelyard.store.statements import (
@@ -82,10 +82,10 @@ def save(database: Database, finished: Finished, *, scored_at: str, tags: tuple[
         with database.write(doing) as connection:
             card = _save(connection, run, record, scored_at, tags)
             _refer(connection, run.run_id, kept)
-    except IntegrityError as error:  # another process stored the same id between our look and our insert
+    except RefusedError:  # another process stored the same id between our look and our insert
         with database.read() as connection:
             if _stored_record(connection, run.run_id) is None:
-                raise ConflictError(f"{doing}: {str(error.orig).splitlines()[0]}") from error
+                raise
             return _again(connection, run, record)
     for name, (sha, _, _) in kept.items():
         if not database.artifacts.has(sha):  # `prune` took it in the moment before we referred to it
@@ -141,8 +141,7 @@ def _replace(connection: "Connection", run: Run) -> int:
     if run.is_infrastructure and any(not infrastructure for _, infrastructure in earlier):
         return 1
     if earlier:
-        names = ("of_experiment", "of_task", "of_arm", "of_repeat")
-        connection.execute(REPLACE_TRIES, dict(zip(names, _cell(run).values(), strict=True)))
+        connection.execute(REPLACE_TRIES, {f"of_{name}": value for name, value in _cell(run).items()})
     return 0
 
 
