@@ -36,8 +36,11 @@ BESIDE = (
     "plugins",
     "pyenv.d",
     "toolchains",
+    "installs",
     "node_modules",
 )
+# What stands in the root of an installation that holds nothing private; each bind costs time, so one is better.
+WHOLE = ("pyvenv.cfg", "conda-meta", "shims")
 MOST_PROGRAMS = 5000
 
 
@@ -61,7 +64,7 @@ def covers() -> list[str]:
     hidden: list[str] = []
     for name in SECRETS:
         path = Path(name)
-        if path.is_symlink():
+        if path.is_symlink() or not os.access(path, os.R_OK):
             continue
         if path.is_dir():
             hidden += ["--tmpfs", name, "--remount-ro", name]
@@ -81,9 +84,7 @@ def program_binds(path: str, homes: Iterable[Path]) -> list[Path]:
             continue
         seen.add(directory)
         waiting.append(directory.resolve())
-        for needed in (directory, *_beside(directory)):
-            if needed not in forbidden:
-                found[needed] = None
+        found.update((needed, None) for needed in _needed(directory, forbidden) if needed not in forbidden)
         for target in _targets(directory):
             if target.parent.name in ("bin", "sbin", ".bin"):
                 waiting.append(target.parent)
@@ -96,9 +97,12 @@ def _is_system(path: Path) -> bool:
     return any(path.is_relative_to(name) for name in SYSTEM)
 
 
-def _beside(directory: Path) -> Iterator[Path]:
-    """What programs in a directory find by a path relative to it."""
-    if directory.name in ("bin", "sbin", "shims"):
+def _needed(directory: Path, forbidden: set[Path]) -> Iterator[Path]:
+    """A directory of programs, with what they find by a path relative to it."""
+    yield directory
+    if directory.parent not in forbidden and any((directory.parent / name).exists() for name in WHOLE):
+        yield directory.parent
+    elif directory.name in ("bin", "sbin", "shims"):
         yield from (path for name in BESIDE if (path := directory.parent / name).exists())
         yield from (path for name in ("bin", "sbin") if (path := directory.parent / name).is_dir())
     if "node_modules" in directory.parts:

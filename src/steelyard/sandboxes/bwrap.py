@@ -6,10 +6,12 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from steelyard.domain.usage import Resources
 from steelyard.errors import InfraError
+from steelyard.sandboxes import cgroup
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox, SandboxProvider, SandboxSpec
 from steelyard.sandboxes.binds import covers, program_binds, system_binds
-from steelyard.sandboxes.environment import clean_environment, search_path
+from steelyard.sandboxes.environment import clean_environment, search_path, toolchain_homes
 from steelyard.sandboxes.files import Places
 from steelyard.sandboxes.host import HostSandbox
 from steelyard.sandboxes.process import Ended, Launch
@@ -32,6 +34,8 @@ ALONE = (
 
 class BwrapSandbox(HostSandbox):
     """Every command gets namespaces of its own around the same tree, home and /tmp; its processes end with it."""
+
+    own_processes = 3  # the warden, bubblewrap, and its own first process inside
 
     def __init__(self, spec: SandboxSpec, provider: "BwrapProvider") -> None:
         self.provider = provider
@@ -69,14 +73,31 @@ class BwrapSandbox(HostSandbox):
         """The command in its wrapping; what bubblewrap has to say goes to file 3."""
         where = command.cwd or self.tree
         argv = (*self.arguments, "--json-status-fd", "3", "--chdir", where, "--", *command.argv)
-        env = clean_environment(self.provider.path, HOME, TMP, self.spec.env, command.env)
+        env = clean_environment(self.provider.path, HOME, TMP, self.provider.toolchains, self.spec.env, command.env)
         return Launch(argv, env, "/", inner=True, reports=True)
+
+    def settle(self) -> None:
+        """Bubblewrap ends a moment before its namespace does; what was used in there is only known afterwards."""
+        if not self.closed:
+            self.metered.add(self.warden.settle())
+
+    def kill_all(self) -> int:
+        """Kill every running command with all that it started; say how many processes."""
+        self.settle()
+        return super().kill_all()
+
+    def meter(self) -> Resources:
+        """What was consumed so far."""
+        self.settle()
+        return super().meter()
 
     def finish(self, ended: Ended) -> ExecResult:
         """Tell bubblewrap's own failures, which are ours, from those of the command."""
         result = ended.result
         stopped = result.timed_out or result.interrupted or result.over_disk or result.exit_code > 128
         said = result.stderr.head
+        if not ended.started and result.exit_code == 126:  # arguments too long, for example
+            return result
         if said.startswith(b"bwrap: execvp ") and result.exit_code == 1:
             return replace(result, exit_code=126 if b"denied" in said else 127)
         if said.startswith(b"bwrap: Can't chdir") and b'"exit-code"' not in ended.report:
@@ -93,7 +114,7 @@ class BwrapProvider(SandboxProvider):
     isolates = True
 
     def __init__(self) -> None:
-        self.path = search_path()
+        self.path, self.toolchains = search_path(), toolchain_homes()
 
     @cached_property
     def program(self) -> str:
@@ -103,7 +124,7 @@ class BwrapProvider(SandboxProvider):
     @cached_property
     def programs(self) -> list[Path]:
         """What programs on the PATH need beyond the system."""
-        return program_binds(self.path, [Path.home()])
+        return [*program_binds(self.path, [Path.home()]), *(Path(home) for home in self.toolchains.values())]
 
     @cached_property
     def system(self) -> list[str]:
@@ -137,6 +158,10 @@ class BwrapProvider(SandboxProvider):
             return f"bubblewrap is not installed; {REMEDY}"
         problem = self._probe(self.alone)
         return None if problem is None else f"bubblewrap does not work here ({problem[:200]}); {REMEDY}"
+
+    def clean(self) -> int:
+        """Remove control groups that killed harnesses left behind."""
+        return cgroup.clean()
 
     def open(self, spec: SandboxSpec) -> Sandbox:
         """A new sandbox."""

@@ -1,6 +1,7 @@
 """Control groups, version 2 or 1: limits and exact measurements for a sandbox, where this user may make one."""
 
 import os
+import secrets
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import Literal
 from steelyard.domain.suite import Limits
 
 MB = 1024 * 1024
+PREFIX = "steelyard-"
 PERIOD_US = 100_000
 FORGET_S = 10.0
 
@@ -81,10 +83,11 @@ class Cgroup:
         for directory in set(self.controllers.values()):
             (directory / "cgroup.procs").write_text(str(pid))
 
-    def limit(self, limits: Limits) -> list[str]:
-        """Set the limits that can be set; name those that can't."""
+    def limit(self, limits: Limits, own_processes: int) -> list[str]:
+        """Set the limits that can be set, our own processes not counted; name those that can't."""
         missing = []
-        wanted = (("memory_mb", limits.memory_mb), ("cpus", limits.cpus), ("pids", limits.pids))
+        pids = None if limits.pids is None else limits.pids + own_processes
+        wanted = (("memory_mb", limits.memory_mb), ("cpus", limits.cpus), ("pids", pids))
         for name, value in wanted:
             if value is None:
                 continue
@@ -97,7 +100,7 @@ class Cgroup:
     def _set(self, name: str, value: float) -> None:
         memory = str(int(value * MB))
         if name == "pids":
-            (self.controllers["pids"] / "pids.max").write_text(str(int(value) + 1))  # the warden is one of them
+            (self.controllers["pids"] / "pids.max").write_text(str(int(value)))
         elif name == "cpus" and self.kind == "cgroup2":
             (self.controllers["cpu"] / "cpu.max").write_text(f"{max(1000, int(value * PERIOD_US))} {PERIOD_US}")
         elif name == "cpus":
@@ -158,10 +161,26 @@ class Cgroup:
                     break
 
 
-def make(name: str, places: Hierarchies | None = None) -> Cgroup | None:
-    """A new group with the controllers that can be had, or None."""
+def make(warden: int, places: Hierarchies | None = None) -> Cgroup | None:
+    """A new group for a warden with the controllers that can be had, or None."""
+    name = f"{PREFIX}{warden}-{secrets.token_hex(4)}"
     places = hierarchies() if places is None else places
     return _make_v1(name, places) or _make_v2(name, places)
+
+
+def clean() -> int:
+    """Remove the groups that killed harnesses left behind: those whose warden is gone; say how many."""
+    places = hierarchies()
+    parents = {*places.v1.values(), *((places.v2, places.v2.parent) if places.v2 is not None else ())}
+    removed = 0
+    for parent in parents:
+        for directory in parent.glob(f"{PREFIX}*"):
+            pid = directory.name.removeprefix(PREFIX).partition("-")[0]
+            if pid.isdigit() and not Path("/proc", pid).exists():
+                with suppress(OSError):
+                    directory.rmdir()
+                    removed += 1
+    return removed
 
 
 def _make_v1(name: str, places: Hierarchies) -> Cgroup | None:
@@ -170,7 +189,7 @@ def _make_v1(name: str, places: Hierarchies) -> Cgroup | None:
         parent = places.v1.get(controller)
         if parent is not None:
             with suppress(OSError):
-                (parent / name).mkdir(exist_ok=True)
+                (parent / name).mkdir(exist_ok=True)  # two controllers may share a hierarchy
                 made[controller] = parent / name
     return _usable(Cgroup("cgroup1", made)) if made else None
 
@@ -185,7 +204,7 @@ def _make_v2(name: str, places: Hierarchies) -> Cgroup | None:
             wanted = [controller for controller in ("memory", "cpu", "pids") if controller in handed_down]
             if not wanted:
                 continue
-            (parent / name).mkdir(exist_ok=True)
+            (parent / name).mkdir()
         except OSError:
             continue
         group = _usable(Cgroup("cgroup2", dict.fromkeys(wanted, parent / name)))

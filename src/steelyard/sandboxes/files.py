@@ -45,8 +45,10 @@ class Places:
             return None
         finally:
             os.close(directory)
-        with os.fdopen(fd, "rb", buffering=0) as file:
-            return _read_up_to(fd, limit) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+        try:
+            return _read_up_to(fd, limit) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        finally:
+            os.close(fd)
 
     def write(self, path: str, data: bytes) -> None:
         """Write a file whole, or leave what was there; a link or file in the way of a directory is replaced."""

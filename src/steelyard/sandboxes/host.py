@@ -21,6 +21,8 @@ KILLED = 137
 class HostSandbox(Sandbox):
     """A sandbox whose processes descend from a warden; how a command is wrapped is left to its subclasses."""
 
+    own_processes = 1  # the warden
+
     def __init__(self, spec: SandboxSpec, places: Places) -> None:
         self.spec, self.places = spec, places
         self.tree, self.home, self.tmp = places.places
@@ -39,8 +41,8 @@ class HostSandbox(Sandbox):
         limits = self.spec.limits
         asked = [name for name in ("memory_mb", "cpus", "pids") if getattr(limits, name) is not None]
         warden = POOL.take()
-        group = cgroup.make(f"steelyard-{warden.pid}") if asked else None
-        missing = asked if group is None else group.limit(limits)
+        group = cgroup.make(warden.pid) if asked else None
+        missing = asked if group is None else group.limit(limits, self.own_processes)
         if group is not None:
             try:
                 group.add(warden.pid)
@@ -103,8 +105,7 @@ class HostSandbox(Sandbox):
         if self.closed:
             return 0
         killed = self.warden.kill()
-        if killed.used.max_rss_kb:
-            self.metered.add(killed.used)
+        self.metered.add(killed.used)
         return killed.count
 
     def meter(self) -> Resources:

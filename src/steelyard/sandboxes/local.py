@@ -2,8 +2,9 @@
 
 import sys
 
+from steelyard.sandboxes import cgroup
 from steelyard.sandboxes.base import Command, Sandbox, SandboxProvider, SandboxSpec
-from steelyard.sandboxes.environment import clean_environment, search_path
+from steelyard.sandboxes.environment import clean_environment, search_path, toolchain_homes
 from steelyard.sandboxes.files import Places
 from steelyard.sandboxes.host import HostSandbox
 from steelyard.sandboxes.process import Launch
@@ -18,13 +19,13 @@ class LocalSandbox(HostSandbox):
         tree = spec.tree.absolute()
         home, tmp = spec.scratch.absolute() / "home", spec.scratch.absolute() / "tmp"
         super().__init__(spec, Places({str(tree): tree, str(home): home, str(tmp): tmp}))
-        self.path = search_path()
+        self.path, self.toolchains = search_path(), toolchain_homes()
         if not spec.limits.network:
             self.notes += ("limits.network is not enforced: the local sandbox can't take the network away",)
 
     def launch(self, command: Command) -> Launch:
         """The command itself."""
-        env = clean_environment(self.path, self.home, self.tmp, self.spec.env, command.env)
+        env = clean_environment(self.path, self.home, self.tmp, self.toolchains, self.spec.env, command.env)
         return Launch(command.argv, env, command.cwd or self.tree)
 
 
@@ -38,6 +39,10 @@ class LocalProvider(SandboxProvider):
     def check(self) -> str | None:
         """Works wherever Linux does."""
         return None if sys.platform == "linux" else "the local sandbox needs Linux (child subreapers); use docker"
+
+    def clean(self) -> int:
+        """Remove control groups that killed harnesses left behind."""
+        return cgroup.clean()
 
     def open(self, spec: SandboxSpec) -> Sandbox:
         """A new sandbox."""

@@ -24,6 +24,8 @@ class Meter:
 
     def add(self, used: Used) -> None:
         """A command ended, or orphans were reaped."""
+        if used == Used():
+            return
         with self._lock:
             self._used = used if self._used is None else self._used.plus(used)
 

@@ -19,6 +19,7 @@ from steelyard.sandboxes.wardens import Used, Warden
 CHUNK = 64 * 1024
 PATIENCE_S = 2.0  # between SIGINT, SIGTERM and SIGKILL
 LINGER_S = 0.25  # how long output is awaited from what a command left behind
+LONGEST_WAIT_S = 3600.0
 INTERRUPTED = 130
 OVER_DISK = 128 + signal.SIGXFSZ
 Reason = Literal["timeout", "interrupt", "disk"]
@@ -94,6 +95,7 @@ class Ended:
     used: Used
     report: bytes = b""
     failure: str | None = None
+    started: bool = True
 
 
 def run(warden: Warden, launch: Launch, command: Command) -> Ended:
@@ -223,7 +225,7 @@ class _Running:
             wake = min(deadline if self.reason is None else float("inf"), ticks, *(at for at, _ in self.steps[:1]))
             self.serve(wake - now)
         if self.reason is not None:
-            self.left = self.warden.kill(self.ident).used
+            self.left = self.left.plus(self.warden.kill(self.ident).used)
         until = time.monotonic() + LINGER_S
         while self.open_streams and time.monotonic() < until and self.answer[0] == b"exit":
             self.serve(until - time.monotonic())
@@ -232,7 +234,7 @@ class _Running:
 
     def serve(self, wait_s: float) -> None:
         """Wait for the next event and deal with it."""
-        for fd, _ in self.poll.poll(None if wait_s == float("inf") else max(0, wait_s * 1000)):
+        for fd, _ in self.poll.poll(max(0.0, min(wait_s, LONGEST_WAIT_S)) * 1000):
             if fd in self.captures:
                 self.read(fd)
             elif fd == self.status:
@@ -317,4 +319,4 @@ def _not_started(number: int, name: str, duration: float) -> Ended:
     """What a shell says of a program that can't be started: 127 when it is not there, 126 when it may not run."""
     code = 127 if number in (errno.ENOENT, errno.ENOTDIR) else 126
     text = f"cannot start {name}: {os.strerror(number)}\n".encode("utf-8", "surrogateescape")
-    return Ended(ExecResult(code, duration, stderr=Captured(text, b"", len(text))), Used())
+    return Ended(ExecResult(code, duration, stderr=Captured(text, b"", len(text))), Used(), started=False)

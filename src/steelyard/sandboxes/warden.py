@@ -22,6 +22,7 @@ from contextlib import suppress
 CONTROL = 3
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 KILL_FOR_S = 30.0
+SETTLE_S = 5.0
 DEFAULTS = [signal.SIGPIPE, signal.SIGXFSZ]  # Python ignores these two, and an ignored signal survives exec
 Entry = tuple[int, bytes, int, int, bytes]  # pid, state, parent, session, start time
 
@@ -29,8 +30,8 @@ Entry = tuple[int, bytes, int, int, bytes]  # pid, state, parent, session, start
 class Warden:
     """The state of one warden: its commands by id, and what orphans used since that was last asked."""
 
-    def __init__(self, control: socket.socket) -> None:
-        self.control = control
+    def __init__(self, control: socket.socket, wake: int) -> None:
+        self.control, self.wake = control, wake
         self.commands: dict[bytes, tuple[int, int]] = {}
         self.ids: dict[int, bytes] = {}
         self.orphan_cpu_s = 0.0
@@ -38,15 +39,15 @@ class Warden:
         self.devnull = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         self.me = os.getpid()
 
-    def serve(self, wake: int) -> None:
+    def serve(self) -> None:
         """Answer requests and reap children until the harness is gone."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
-        poll.register(wake, select.POLLIN)
+        poll.register(self.wake, select.POLLIN)
         while True:
             for ready, _ in poll.poll():
-                if ready == wake:
-                    os.read(wake, 512)
+                if ready == self.wake:
+                    self.await_child(0)
                     self.reap()
                 elif not self.request():
                     self.kill(b"*")
@@ -72,7 +73,9 @@ class Warden:
         elif what == b"signal":
             self.polite(ident, int(fields[0]), fields[1] == b"inner")
         else:
-            killed, left = self.kill(ident)
+            if what == b"settle":
+                self.settle()
+            killed, left = self.kill(ident) if what == b"kill" else (0, 0)
             self.answer(fds[0], b"%d %d %s" % (killed, left, self.orphans()))
         for fd in fds[1:] if what == b"run" else fds:
             os.close(fd)
@@ -179,7 +182,21 @@ class Warden:
             for entry in living.values():
                 send(entry, signal.SIGKILL)
             killed |= living.keys()
-            time.sleep(0.001)
+            self.await_child(0.02)
+
+    def settle(self) -> None:
+        """Wait for what is about to end by itself: a wrapper may end a moment before what it wrapped."""
+        until = time.monotonic() + SETTLE_S
+        while time.monotonic() < until:
+            self.reap()
+            if count_children(self.me) <= len(self.commands):
+                return
+            self.await_child(0.05)
+
+    def await_child(self, wait_s: float) -> None:
+        """Sleep until a child ended, but not for long."""
+        if select.select([self.wake], [], [], wait_s)[0]:
+            os.read(self.wake, 512)
 
     def others(self, ident: bytes, table: dict[int, Entry]) -> set[int]:
         """The processes of other commands that still run, with the orphans of their sessions."""
@@ -209,6 +226,15 @@ def has_children() -> bool:
     except ChildProcessError:
         return False
     return True
+
+
+def count_children(pid: int) -> int:
+    """How many children a process with one thread has."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:  # noqa: PTH123  # no pathlib here
+            return len(file.read().split())
+    except OSError:  # a kernel without that file
+        return sum(entry[2] == pid for entry in scan().values())
 
 
 def look(pid: int) -> Entry | None:
@@ -268,7 +294,7 @@ def main() -> None:
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    Warden(socket.socket(fileno=CONTROL)).serve(wake_read)
+    Warden(socket.socket(fileno=CONTROL), wake_read).serve()
 
 
 if __name__ == "__main__":

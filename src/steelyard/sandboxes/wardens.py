@@ -1,14 +1,15 @@
 """The harness's side of wardens: start one, ask it, keep idle ones for the next sandbox."""
 
-import contextlib
 import itertools
 import os
+import select
 import signal
 import socket
 import struct
 import sys
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from steelyard.errors import InfraError
 
 PROGRAM = Path(__file__).with_name("warden.py")
 KEPT_IDLE = 16
+ANSWER_S = 40.0  # longer than a warden itself tries to kill
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,21 @@ class Warden:
 
     def kill(self, ident: bytes = b"*") -> Killed:
         """Kill a command and what it left, or everything; returns when it is gone."""
+        return self._ask(b"kill", ident)
+
+    def settle(self) -> Used:
+        """Wait until only running commands are left, where all else is about to end; what that used."""
+        return self._ask(b"settle", b"*").used
+
+    def _ask(self, what: bytes, ident: bytes) -> Killed:
+        """Send a request and wait for its answer."""
         read, write = os.pipe()
         try:
             try:
-                self.request((b"kill", ident), (write,))
+                self.request((what, ident), (write,))
             finally:
                 os.close(write)
-            answer = os.read(read, 256).split()
+            answer = self._answer(read)
         finally:
             os.close(read)
         if len(answer) != 4:
@@ -101,18 +111,30 @@ class Warden:
             raise InfraError("sandbox_error", f"{int(answer[1])} processes of the sandbox can't be killed")
         return Killed(int(answer[0]), Used(float(answer[2]), int(answer[3])))
 
+    def _answer(self, pipe: int) -> list[bytes]:
+        """Wait for an answer; a warden that a command has stopped is woken once."""
+        waiting = select.poll()
+        waiting.register(pipe, select.POLLIN)
+        if not waiting.poll(ANSWER_S * 1000):
+            self._signal(signal.SIGCONT)
+            if not waiting.poll(ANSWER_S * 1000):
+                return []
+        return os.read(pipe, 256).split()
+
+    def _signal(self, signum: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signum)
+
     def stop(self) -> None:
         """End the warden and everything below it."""
         self.control.close()
-        try:
+        self._signal(signal.SIGCONT)
+        with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
-        except ChildProcessError:
-            return
 
     def abandon(self) -> None:
         """End a warden that no longer answers."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+        self._signal(signal.SIGKILL)
         self.stop()
 
 
