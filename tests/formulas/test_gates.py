@@ -43,15 +43,17 @@ RUBRIC = result("N/A", required=False, mechanical=False)
         ([NA], "N/A", (0, 0)),
         ([PASS, NA], "PASS", (1, 1)),
         ([PASS, FAIL], "FAIL", (1, 2)),
-        ([WARN], "N/A", (0, 0)),
-        ([FINE, WARN], "N/A", (0, 0)),
+        ([WARN], "PASS", (0, 0)),
+        ([FINE, WARN], "PASS", (0, 0)),
+        ([FINE, NA], "PASS", (0, 0)),
+        ([FAIL, FINE], "FAIL", (0, 1)),
         ([PASS, WARN], "PASS", (1, 1)),
         ([RUBRIC], "N/A", (0, 0)),
         ([result("FAIL", mechanical=False)], "N/A", (0, 0)),
     ],
 )
 def test_overall(results: list[ScorerResult], verdict: str, counts: tuple[int, int]) -> None:
-    """Only required applicable mechanical scorers decide; with none of them there is no verdict."""
+    """A required failure fails; advisory scorers alone pass; with none that applies there is no verdict."""
     assert overall(results) == verdict
     assert objective_counts(results) == counts
 
@@ -171,9 +173,10 @@ def test_the_order_of_scorers_changes_nothing(results: list[ScorerResult], seed:
 @STEADY
 @given(RESULTS)
 def test_numbers_stay_in_bounds(results: list[ScorerResult]) -> None:
-    """0 ≤ passed ≤ total, the mean is in [0, 1], and PASS means that all of at least one passed."""
+    """0 ≤ passed ≤ total, the mean is in [0, 1], and FAIL means that a required check did not pass."""
     done, total = objective_counts(results)
     mean = mean_score(results)
     assert 0 <= done <= total <= len(results)
     assert mean is None or 0 <= mean <= 1
-    assert (overall(results) == "PASS") == (done == total > 0)
+    assert (overall(results) == "FAIL") == (done < total)
+    assert (overall(results) == "N/A") == (mean is None)

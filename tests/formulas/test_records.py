@@ -64,6 +64,7 @@ def judged(verdict: str, rating: int | None) -> JudgeResult:
         (run_with(scorers=(scorer("PASS"), scorer("FAIL"))), False),
         (run_with(scorers=(scorer("PASS"), scorer("FAIL", required=False))), True),
         (run_with(scorers=(scorer("PASS"),), judge=judged("FAIL", 1)), True),
+        (run_with(scorers=(scorer("FAIL", required=False),), judge=judged("FAIL", 1)), True),
         (run_with(scorers=(scorer("N/A"),), judge=judged("PASS", 5)), True),
         (run_with(judge=judged("FAIL", 1)), False),
         (run_with(judge=judged("UNPARSEABLE", None)), False),

@@ -153,4 +153,4 @@ def test_required_may_be_switched() -> None:
     small = MaxFilesChanged(name="x", limit=0, required=False)
     (result,) = grade([small], evidence(edited("a")), None, clock=lambda: 0.0)
     assert (result.verdict, result.required) == ("FAIL", False)
-    assert overall([result]) == "N/A"
+    assert overall([result]) == "PASS"

@@ -12,11 +12,11 @@ WARNING = "review the warning"
 
 
 def overall(results: Sequence[ScorerResult]) -> Verdict:
-    """FAIL if any required applicable mechanical scorer fails; N/A if none applies; else PASS."""
-    passed, total = objective_counts(results)
-    if total == 0:
+    """FAIL if any required applicable mechanical scorer fails; N/A if no mechanical scorer applies; else PASS."""
+    applicable = _applicable(results)
+    if not applicable:
         return "N/A"
-    return "PASS" if passed == total else "FAIL"
+    return "FAIL" if any(result.required and result.verdict == "FAIL" for result in applicable) else "PASS"
 
 
 def objective_counts(results: Sequence[ScorerResult]) -> tuple[int, int]:
