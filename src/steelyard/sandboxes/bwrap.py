@@ -59,7 +59,8 @@ class BwrapSandbox(HostSandbox):
         """All of the command line but the working directory and the command."""
         words = [self.provider.program, *self.provider.alone, *self.provider.system]
         words += ["--ro-bind", str(users / "passwd"), "/etc/passwd", "--ro-bind", str(users / "group"), "/etc/group"]
-        words += ["--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var/tmp"]  # noqa: S108  # inside
+        # Read-only as a whole: to the kernel, root in a user namespace is still root before /proc/sys.
+        words += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var/tmp"]  # noqa: S108  # inside
         for inside in (TMP, HOME):
             words += ["--bind", str(self.places.places[inside]), inside]
         for path in self.provider.programs:
@@ -145,7 +146,8 @@ class BwrapProvider(SandboxProvider):
 
     def _probe(self, alone: tuple[str, ...]) -> str | None:
         """What goes wrong with a sandbox that does nothing."""
-        words = [self.program, *alone, *self.system, "--proc", "/proc", "--dev", "/dev", "--unshare-net", "true"]
+        words = [self.program, *alone, *self.system, "--proc", "/proc", "--remount-ro", "/proc"]
+        words += ["--dev", "/dev", "--unshare-net", "true"]
         try:
             done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=60)
         except (OSError, subprocess.TimeoutExpired) as error:

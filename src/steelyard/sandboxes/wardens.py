@@ -1,5 +1,6 @@
 """The harness's side of wardens: start one, ask it, keep idle ones for the next sandbox."""
 
+import atexit
 import itertools
 import os
 import select
@@ -145,6 +146,7 @@ class _Pool:
         self.lock = threading.Lock()
         self.idle: list[Warden] = []
         self.owner = os.getpid()
+        self.will_close = False
 
     def take(self) -> Warden:
         """An idle warden, or a new one."""
@@ -153,7 +155,17 @@ class _Pool:
                 self.idle, self.owner = [], os.getpid()
             if self.idle:
                 return self.idle.pop()
+            if not self.will_close:
+                self.will_close = True
+                atexit.register(self.close)
         return Warden()
+
+    def close(self) -> None:
+        """End all idle wardens."""
+        with self.lock:
+            idle, self.idle = (self.idle if self.owner == os.getpid() else []), []
+        for warden in idle:
+            warden.stop()
 
     def give_back(self, warden: Warden) -> None:
         """Keep a warden that has nothing left below it."""
