@@ -157,6 +157,22 @@ class Against(Record):
     p_holm: float | None
 
 
+class Treatment(Record):
+    """Whether an arm's runs met what the arm added: `received` read at least one of its files, `unknown` can't tell.
+
+    The deltas are of treated runs alone, beside `paired`, which counts every run (intent to treat); None when they
+    would be the same or there is nothing to compare.
+    """
+
+    arm: str
+    files: tuple[str, ...]
+    runs: int
+    received: int
+    unknown: int
+    pass_delta: Delta | None = None
+    composite_delta: Delta | None = None
+
+
 class Comparison(Record):
     """The answer: verdict (seed 000), decision (seed 004), whether to promote and why not, and every number behind."""
 
@@ -179,4 +195,6 @@ class Comparison(Record):
     fewest_repeats: int = 0
     thresholds: dict[str, float | bool | str] = {}
     against_baseline: tuple[Against, ...] = ()
+    parity: tuple[str, ...] = ()
+    treatment: tuple[Treatment, ...] = ()
     method: str = ""

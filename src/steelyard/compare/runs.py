@@ -1,0 +1,115 @@
+"""Weigh the runs of experiments: their records, and beside them parity and whether the treatment was received."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from steelyard.compare.parity import ArmFacts, parity_notes
+from steelyard.compare.table import Columns, RecordTable, refuse_duplicates
+from steelyard.compare.weigh import MIN_REPEATS, weigh
+from steelyard.domain.comparison import Comparison, Treatment
+from steelyard.domain.run import Run
+from steelyard.domain.suite import Arm, CompareSpec
+from steelyard.formulas.records import record_of
+
+TREATED_RESAMPLES = 2000
+MOST_FILES = 20
+
+
+@dataclass
+class Material:
+    """Runs gathered for a comparison, without keeping them: columns, and what parity needs to know."""
+
+    columns: Columns = field(default_factory=Columns)
+    facts: dict[str, ArmFacts] = field(default_factory=dict)
+    arms: dict[str, Arm] = field(default_factory=dict)
+
+    def add(self, run: Run, arm: str | None = None) -> None:
+        """One more run, under another arm's name where two experiments share one."""
+        name = arm or run.arm
+        self.columns.add(record_of(run).model_copy(update={"arm": name}))
+        facts = self.facts.setdefault(name, ArmFacts())
+        if not run.is_infrastructure:
+            facts.add(run)
+
+    def table(self) -> RecordTable:
+        """The records as columns."""
+        table = self.columns.table()
+        refuse_duplicates(table)
+        return table
+
+
+def material_of(runs: Iterable[Run], arms: Sequence[Arm]) -> Material:
+    """The runs of one experiment."""
+    found = Material(arms={arm.name: arm for arm in arms})
+    for run in runs:
+        found.add(run)
+    return found
+
+
+def weigh_runs(
+    material: Material,
+    baseline: str | None = None,
+    candidate: str | None = None,
+    spec: CompareSpec = CompareSpec(),  # noqa: B008  # frozen
+    min_repeats: int = MIN_REPEATS,
+) -> Comparison:
+    """Compare two arms of stored runs, with parity notes and what treated runs alone would say."""
+    table = material.table()
+    answer = weigh(table, baseline, candidate, spec, min_repeats)
+    names = (answer.baseline, answer.candidate)
+    parity = parity_notes(material.facts, material.arms, names)
+    treatment = tuple(_treatment(table, material.facts, names, spec))
+    notes = [*answer.notes, *(f"parity: {note}" for note in parity), *_treatment_notes(treatment)]
+    return answer.model_copy(update={"parity": tuple(parity), "treatment": treatment, "notes": tuple(notes)})
+
+
+def _treatment(
+    table: RecordTable, facts: Mapping[str, ArmFacts], names: tuple[str, str], spec: CompareSpec
+) -> Iterable[Treatment]:
+    """For each of the two arms that adds files: how many runs met them."""
+    for name, other in (names, names[::-1]):
+        files = facts[name].files
+        added = files - facts[other].files or files
+        if not added:
+            continue
+        received = facts[name].received(added)
+        found = Treatment(
+            arm=name,
+            files=tuple(sorted(added)[:MOST_FILES]),
+            runs=len(facts[name].read) + facts[name].unknown,
+            received=len(received),
+            unknown=facts[name].unknown,
+        )
+        if 0 < len(received) < found.runs:
+            treated = _treated_only(table, name, received)
+            paired = weigh(treated, *names, spec, 1, TREATED_RESAMPLES).paired
+            deltas = {"pass_delta": paired.pass_delta, "composite_delta": paired.composite_delta}
+            found = found.model_copy(update=deltas)
+        yield found
+
+
+def _treated_only(table: RecordTable, arm: str, received: set[str]) -> RecordTable:
+    """The table without those runs of an arm that did not meet what it added."""
+    import numpy as np
+
+    mine = np.flatnonzero(table.arm == table.arms.index(arm))
+    return table.without([int(row) for row in mine if table.run_ids[int(row)] not in received])
+
+
+def _treatment_notes(treatment: Iterable[Treatment]) -> list[str]:
+    notes = []
+    for one in treatment:
+        if one.received == one.runs:
+            continue
+        missed = one.runs - one.unknown - one.received
+        if one.received == 0 and missed:
+            notes.append(
+                f"treatment: no run of {one.arm} is known to have read a file that its overlay added: "
+                "what differs may not be its doing"
+            )
+        elif missed or one.unknown:
+            notes.append(
+                f"treatment: {one.received} of {one.runs} runs of {one.arm} read a file that its overlay added"
+                + (f"; of {one.unknown} it is not known" if one.unknown else "")
+            )
+    return notes
