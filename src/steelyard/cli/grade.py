@@ -27,17 +27,15 @@ if TYPE_CHECKING:
     from steelyard.worktree.diff import CapturedChange
 
 EXAMPLE = """\
+Commands run in a copy of the tree: nothing in DIR changes.
+exit code: 0 PASS or N/A, 1 FAIL, 2 wrong input, 3 a scorer itself crashed or nothing could be measured
+
 example: grade a pull request's checkout against its target branch
-
   steelyard grade . --base origin/main --scorers scorers.yaml
-
-scorers.yaml:
+where scorers.yaml holds
   - {name: unit tests, type: command, command: "pytest -q", timeout_s: 300}
   - {name: frozen tests, type: tests_unmodified, paths: [tests/test_calc.py]}
-  - {name: no secrets, type: forbid_secrets}
-
-Commands run in a copy of the tree; nothing in DIR changes.
-exit code: 0 PASS or N/A, 1 FAIL, 2 wrong input, 3 a scorer itself crashed or nothing could be measured"""
+  - {name: no secrets, type: forbid_secrets}"""
 FINDINGS = 20
 
 
