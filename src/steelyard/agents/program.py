@@ -145,7 +145,7 @@ class ProgramAgent(Agent):
         if cost is not None:
             return with_cost(usage, cost, "computed"), []
         if usage.total_tokens:
-            return usage, [f"the cost is unknown: no price is known for '{model}'; give one in the arm's prices"]
+            return usage, [f"the cost is unknown: not every price is known for '{model}'; give one in the arm's prices"]
         return usage, []
 
     def _version(self, turn: Turn, sandbox: Sandbox) -> tuple[str | None, RunError | None]:
