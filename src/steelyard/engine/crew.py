@@ -106,9 +106,7 @@ class Crew:
         with self._changed:
             while self._working:
                 self._changed.wait(0.2)
-                reached = None if self._stopping else self.orders.budget.reached(self.orders.monotonic())
-                if reached is not None:
-                    self._halt(reached)
+                self._spent()
 
     def _halt(self, why: str) -> None:
         self._stopping = True
@@ -117,7 +115,7 @@ class Crew:
 
     def _worker(self) -> None:
         try:
-            while not self._stopping:
+            while not self._stopping and not self._spent():
                 try:
                     job = self._queue.get_nowait()
                 except queue.Empty:
@@ -144,6 +142,10 @@ class Crew:
             if not again or job.attempt > self.orders.retries or self._stopping:
                 break
             job = replace(job, attempt=job.attempt + 1)
+
+    def _spent(self) -> bool:
+        """Whether a limit of the experiment is used up; then everything is told to stop."""
         reached = self.orders.budget.reached(self.orders.monotonic())
         if reached is not None and not self._stopping:
             self._halt(reached)
+        return reached is not None

@@ -1,0 +1,181 @@
+"""`steelyard run` from a suite file to stored runs."""
+
+import os
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+from tests.e2e.conftest import Shop
+
+SUITE = """
+scenarios:
+  fix:
+    seed: {directory: seed}
+    limits: {timeout_s: 120}
+    scorers:
+      - {name: check, type: command, command: "grep -q right code.txt"}
+      - {name: small, type: max_files_changed, limit: 2}
+tasks:
+  - {id: one, scenario: fix, prompt: "make it right"}
+  - {id: two, scenario: fix, prompt: "make it right too"}
+arms:
+  before: {agent: command, command: "BEFORE"}
+  after: {agent: command, command: "AFTER"}
+compare: {baseline: before, candidate: after}
+"""
+GOOD, BAD = "echo right > code.txt", "echo left > code.txt"
+
+
+def suite(shop: Shop, before: str = BAD, after: str = GOOD) -> str:
+    """A suite of two tasks and two arms."""
+    shop.write("seed/code.txt", "wrong\n")
+    shop.write("suite.yaml", SUITE.replace("BEFORE", before).replace("AFTER", after))
+    return "suite.yaml"
+
+
+def wait_for(condition: Path, seconds: float = 60) -> None:
+    """Wait until a file is there."""
+    end = time.monotonic() + seconds
+    while not condition.exists():
+        assert time.monotonic() < end, f"{condition} never came"
+        time.sleep(0.05)
+
+
+def stored(shop: Shop) -> list[tuple[str, str]]:
+    """Every stored run's arm and outcome, read past the program."""
+    path = shop.root / ".steelyard" / "steelyard.db"
+    with sqlite3.connect(path) as database:
+        return list(database.execute("SELECT arm, outcome FROM runs WHERE error_class IS NULL"))
+
+
+def test_the_document_of_a_run(shop: Shop) -> None:
+    """One JSON document with the names that programs rely on."""
+    found = shop.json("run", suite(shop), "--sandbox", "local")
+
+    assert set(found) >= {"experiment", "runs", "comparison"}
+    assert len(found["runs"]) == 4
+    run = next(one for one in found["runs"] if one["arm"] == "after")
+    for name in [
+        "run_id",
+        "task_id",
+        "arm",
+        "repeat",
+        "status",
+        "outcome",
+        "error_class",
+        "gates",
+        "overall",
+        "mean_score",
+        "scorers",
+        "changed_files",
+        "composite",
+        "score",
+        "tier",
+        "usage",
+        "wall_s",
+    ]:
+        assert name in run
+    assert run["gates"] == {"objective": "PASS", "judge": "NOT_RUN", "run": "PASS", "disagreement": None}
+    assert (run["overall"], run["mean_score"], run["changed_files"]) == ("PASS", 1.0, ["code.txt"])
+    assert set(run["scorers"][0]) >= {
+        "name",
+        "type",
+        "verdict",
+        "score",
+        "required",
+        "detail",
+        "output_tail",
+        "duration_s",
+    }
+    assert found["comparison"]["verdict"] == "improved"
+    assert found["comparison"]["promote"] is False
+
+
+def test_a_regression_is_exit_code_1(shop: Shop) -> None:
+    """A candidate that fails where the baseline passes is told by the exit code."""
+    assert shop.steelyard("run", suite(shop, GOOD, BAD), "--sandbox", "local").returncode == 1
+
+
+def test_one_arm_has_nothing_to_compare(shop: Shop) -> None:
+    """The comparison is null."""
+    assert shop.json("run", suite(shop), "--arm", "after", "--sandbox", "local")["comparison"] is None
+
+
+def test_nothing_measured_is_exit_code_3(shop: Shop) -> None:
+    """Only infrastructure failures: nothing was learnt, and each try is kept."""
+    found = shop.json("run", suite(shop, "no-such-agent-x", "no-such-agent-x"), "--sandbox", "local", code=3)
+
+    assert {run["error_class"] for run in found["runs"]} == {"agent_unavailable"}
+
+
+def test_wrong_words_are_exit_code_2(shop: Shop) -> None:
+    """Unknown names and numbers that can't be are one line, and nothing runs."""
+    name = suite(shop)
+    for words in (["--arm", "afterr"], ["--task", "x"], ["--repeats", "0"], ["--jobs", "-1"], ["--sandbox", "moon"]):
+        done = shop.steelyard("run", name, *words)
+        assert done.returncode == 2, words
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert shop.steelyard("run", "missing.yaml").returncode == 2
+    assert not (shop.root / ".steelyard").exists() or stored(shop) == []
+
+
+def test_ctrl_c_keeps_what_is_finished_and_resume_runs_the_rest(shop: Shop) -> None:
+    """The running agent is gone, finished runs stay, and --resume runs only what is missing."""
+    wait = f"echo $$ > {shop.root}/pid; touch {shop.root}/started; sleep 600"
+    slow = f"if [ -e {shop.root}/go ]; then {GOOD}; else {wait}; fi"
+    name = suite(shop, GOOD, slow)
+    process = shop.start("run", name, "--sandbox", "local", "--jobs", "1")
+    wait_for(shop.root / "started")
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    agent = int((shop.root / "pid").read_text())
+    assert not Path(f"/proc/{agent}").exists()
+    before = len(stored(shop))
+    assert before < 4
+    shop.write("go", "")
+    found = shop.json("run", name, "--sandbox", "local", "--resume", code=None)
+    assert len(found["runs"]) == 4
+    assert {run["error_class"] for run in found["runs"]} == {None}
+    assert len(stored(shop)) == 4
+
+
+def test_kill_9_loses_no_finished_run(shop: Shop) -> None:
+    """What was finished is there afterwards, whole, and the experiment goes on."""
+    slow = f"if [ -e {shop.root}/go ]; then {GOOD}; else touch {shop.root}/started; sleep 600; fi"
+    name = suite(shop, GOOD, slow)
+    process = shop.start("run", name, "--sandbox", "local", "--jobs", "1", "--task", "one", "--repeats", "1")
+    wait_for(shop.root / "started")
+    finished = len(stored(shop))
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+
+    assert len(stored(shop)) == finished
+    shop.write("go", "")
+    assert len(shop.json("run", name, "--sandbox", "local", "--resume", code=None)["runs"]) == 2
+
+
+def test_a_budget_stops_and_resume_remembers_it(shop: Shop) -> None:
+    """Money that was spent is not forgotten: a resumed experiment with the same budget runs nothing more."""
+    paid = GOOD + """; echo '{\\"cost_usd\\": 1.0}' > $STEELYARD_USAGE_FILE"""
+    name = suite(shop, paid, paid)
+    first = shop.json("run", name, "--sandbox", "local", "--jobs", "1", "--max-cost", "2", code=None)
+    again = shop.json("run", name, "--sandbox", "local", "--resume", code=None)
+
+    assert len(first["runs"]) == len(again["runs"]) == 2
+    assert "budget of $2" in first["stopped_by"]
+
+
+def test_hostile_output_does_not_reach_the_terminal(shop: Shop) -> None:
+    """Control codes that an agent prints are shown, not obeyed."""
+    name = suite(shop, "printf '\\\\033[2Jgone\\\\007'; exit 1", GOOD)
+    shop.steelyard("run", name, "--sandbox", "local")
+    run = next(r for r in shop.json("runs")["runs"] if r["arm"] == "before")
+
+    done = shop.steelyard("show", run["run_id"])
+
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert "\x07" not in done.stdout
