@@ -217,7 +217,12 @@ leases = Table(
     Index("ix_leases_owner", "owner"),
 )
 
-versions = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
+versions = Table(
+    "alembic_version",
+    metadata,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),  # as Alembic makes it
+)
 
 # Looking a run up by the start of its id is a range scan: in SQLite by itself, in PostgreSQL with this kind of index.
 for _table, _column in ((runs, runs.c.run_id), (experiments, experiments.c.id)):

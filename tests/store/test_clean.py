@@ -1,0 +1,51 @@
+"""What is made of texts before they are stored."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.store.clean import clean_record, exact_json, storable
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("plain", "plain"),
+        ("a\0b", "a␀b"),
+        ("\udcff", "\\xff"),
+        ("\ud800x", "\\ud800x"),
+        ("😀\u2028\x1b", "😀\u2028\x1b"),
+    ],
+)
+def test_refused_characters_become_visible(text: str, kept: str) -> None:
+    """Only what no database keeps is changed."""
+    assert storable(text) == kept
+
+
+@given(st.text(st.characters()))
+def test_every_text_can_be_stored(text: str) -> None:
+    """Whatever it is, UTF-8 and JSON can hold it, and cleaning again changes nothing."""
+    kept = storable(text)
+
+    assert kept.encode().decode() == kept
+    assert "\0" not in kept
+    assert storable(kept) == kept
+
+
+def test_our_own_names_are_never_redacted() -> None:
+    """A run stays under its id even if an injected value is part of it."""
+    record = {"run_id": "run-correct-horse", "final_response": "run-correct-horse", "artifacts": {"diff": "ab" * 32}}
+
+    cleaned = clean_record(record, ("correct-horse",))
+
+    assert cleaned["run_id"] == "run-correct-horse"
+    assert "correct-horse" not in cleaned["final_response"]
+    assert cleaned["artifacts"] == {"diff": "ab" * 32}
+
+
+def test_what_a_person_wrote_is_kept_exactly() -> None:
+    """A task's JSON is not redacted, or its sha256 would lie; only what UTF-8 can't hold is escaped."""
+    assert json.loads(exact_json({"prompt": "NUL \0 and é"})) == {"prompt": "NUL \0 and é"}
+    assert json.loads(exact_json({"prompt": "\udc80"})) == {"prompt": "\\x80"}
