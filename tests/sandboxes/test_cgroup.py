@@ -94,6 +94,11 @@ def limited(tmp_path: Path) -> Iterator[LocalSandbox]:
     opened.close()
 
 
+def controls(sandbox: LocalSandbox, name: str) -> bool:
+    """Whether this machine lets that limit be set."""
+    return sandbox.cgroup is not None and name in sandbox.cgroup.controllers
+
+
 def test_too_much_memory_is_told_from_a_crash(limited: LocalSandbox) -> None:
     """A command that the kernel ended for its memory is flagged; where no group can be made, the note says so."""
     result = limited.exec(HOG)
@@ -102,9 +107,9 @@ def test_too_much_memory_is_told_from_a_crash(limited: LocalSandbox) -> None:
 
     assert (crash.exit_code, crash.out_of_memory) == (137, False)
     assert used.memory_limit_mb == 64
-    if limited.cgroup is None:
-        assert [note.split(" ")[0] for note in limited.notes] == ["limits.memory_mb", "limits.cpus", "limits.pids"]
-        assert (used.source, used.oom_kills) == ("processes", None)
+    if not controls(limited, "memory"):
+        assert limited.notes[0].startswith("limits.memory_mb is not enforced")
+        assert used.oom_kills is None
     else:
         assert (result.exit_code, result.out_of_memory) == (137, True)
         assert used.peak_memory_mb is not None
@@ -130,7 +135,8 @@ print(born)
     result = limited.exec(Command(("python3", "-c", code), LONG_S))
     limited.kill_all()
 
-    assert int(result.stdout.text()) == (100 if limited.cgroup is None else 39)
+    born = int(result.stdout.text())
+    assert 30 <= born <= 39 if controls(limited, "pids") else born == 100
     assert limited.exec(shell("echo on", LONG_S)).stdout.text() == "on\n"
 
 
@@ -139,7 +145,7 @@ def test_throttling_is_counted(limited: LocalSandbox) -> None:
     limited.exec(Command(("python3", "-c", "import time\nwhile time.process_time() < 0.5: pass"), LONG_S))
     used = limited.meter()
 
-    if limited.cgroup is None:
+    if not controls(limited, "cpu"):
         assert (used.cpu_periods, used.cpu_throttled_periods) == (None, None)
     else:
         assert used.cpu_periods

@@ -98,7 +98,6 @@ def test_a_tree_that_became_something_else_is_collected_empty(sandbox: LocalSand
     """A link in place of the tree is not followed: an empty tree is collected."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "file").write_text("not of the tree")
-    sandbox.exec(shell('cd / && rm -rf "$T" && ln -s "$E" "$T"', LONG_S, cwd="/"))
     script = f"rm -rf {tmp_path}/tree && ln -s {tmp_path}/elsewhere {tmp_path}/tree"
     sandbox.exec(shell(script, LONG_S, cwd="/"))
 
