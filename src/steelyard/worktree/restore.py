@@ -10,8 +10,9 @@ from steelyard.worktree.diff import CapturedChange, scan
 from steelyard.worktree.entry import EXECUTABLE, Entry
 from steelyard.worktree.keep import Contents, read
 from steelyard.worktree.patch import Section, sections
+from steelyard.worktree.remove import remove_tree
 from steelyard.worktree.snapshot import Baseline, baseline_in_place
-from steelyard.worktree.write import TreeWriter, remove_tree
+from steelyard.worktree.write import TreeWriter
 
 
 def rebuild(baseline: Baseline, change: CapturedChange, tree: Path) -> None:

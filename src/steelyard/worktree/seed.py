@@ -176,7 +176,7 @@ def _commit(tree: Path, every: bool) -> None:
         # A git seed's files are all tracked; of other seeds, what their own rules ignore stays untracked.
         git(*at, "add", "-A", *(("-f",) if every else ()), cwd=tree)
         git(*at, "commit", "-q", "--allow-empty", "-m", MESSAGE, env=sealed_env() | _WHO, cwd=tree)
-        git(*at, "repack", "-adq", cwd=tree)
+        git(*at, "repack", "-adnq", cwd=tree)
         git(*at, "prune-packed", "-q", cwd=tree)
     except (GitError, subprocess.TimeoutExpired) as error:
         if "No space left" in str(error) or isinstance(error, subprocess.TimeoutExpired):

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from steelyard.domain.record import canonical_json, sha256
 from steelyard.domain.suite import Seed
-from steelyard.errors import InfraError, boundary
+from steelyard.errors import InfraError, InputError, boundary
 from steelyard.worktree.entry import MIB
 from steelyard.worktree.objects import write_all
+from steelyard.worktree.remove import remove_tree
 from steelyard.worktree.seed import plant
 from steelyard.worktree.snapshot import Baseline, baseline_in_place
-from steelyard.worktree.write import remove_tree
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -115,11 +115,15 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
+def _refuse(error: OSError) -> None:
+    raise InputError(f"the seed has a directory that cannot be read: {error.strerror}") from error
+
+
 def _record(tree: Path) -> _Manifest:
     folders: list[str] = []
     files: list[_File] = []
     links: list[tuple[str, str]] = []
-    for folder, names, found in os.walk(tree):
+    for folder, names, found in os.walk(tree, onerror=_refuse):
         inside = folder[len(str(tree)) :]
         for name in sorted(names + found):
             path = f"{inside}/{name}"

@@ -9,7 +9,7 @@ from typing import Self
 
 from steelyard.errors import InputError
 from steelyard.worktree.objects import write_all
-from steelyard.worktree.walk import open_directory
+from steelyard.worktree.remove import remove_directory
 
 _DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -144,61 +144,3 @@ class TreeWriter:
             if not self._replace:
                 raise InputError(f"{name!r} is a directory in the tree, so no file can take its place") from None
             remove_directory(parent, name)
-
-
-def remove_tree(tree: Path) -> None:
-    """Remove a tree, whatever an agent made of it; it is no error when there is none."""
-    if tree.is_symlink() or not tree.is_dir():
-        tree.unlink(missing_ok=True)
-        return
-    parent = os.open(tree.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        remove_directory(parent, tree.name)
-    finally:
-        os.close(parent)
-
-
-def remove_directory(parent: int, name: str) -> None:
-    """Remove a directory of any depth and any rights: what is nested is first lifted to the top, level by level."""
-    top = _own_directory(parent, name)
-    if top is None:
-        return
-    try:
-        lifted = 0
-        while folders := _remove_files(top):
-            for folder in folders:
-                below = _own_directory(top, folder)
-                if below is None:
-                    continue
-                try:
-                    for deeper in _remove_files(below):
-                        held = _own_directory(below, deeper)
-                        if held is not None:
-                            os.close(held)
-                        lifted += 1
-                        os.rename(deeper, f".lifted-{os.getpid()}-{lifted}", src_dir_fd=below, dst_dir_fd=top)
-                finally:
-                    os.close(below)
-                os.rmdir(folder, dir_fd=top)
-    finally:
-        os.close(top)
-    os.rmdir(name, dir_fd=parent)
-
-
-def _own_directory(parent: int, name: str) -> int | None:
-    fd = open_directory(parent, name)
-    if fd is not None and os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
-        os.fchmod(fd, stat.S_IRWXU)
-    return fd
-
-
-def _remove_files(directory: int) -> list[str]:
-    """Remove what is no directory and name the rest."""
-    folders = []
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.name)
-            else:
-                os.unlink(entry.name, dir_fd=directory)
-    return folders
