@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 _DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
@@ -37,7 +38,7 @@ def serve() -> Iterator[str]:
     """Run a server that listens on a socket only; the URL to it, without a database name."""
     as_root = os.geteuid() == 0
     home = Path(tempfile.mkdtemp(prefix="sy-pg-"))
-    identity: dict[str, int] = {}
+    identity: dict[str, Any] = {}
     try:
         programs = _programs()
         if as_root:
@@ -45,15 +46,35 @@ def serve() -> Iterator[str]:
             identity = {"user": nobody.pw_uid, "group": nobody.pw_gid}
             os.chown(home, nobody.pw_uid, nobody.pw_gid)
             probe = ["test", "-x", str(programs / "bin" / "postgres")]
-            if subprocess.run(probe, cwd="/", extra_groups=[], **identity).returncode != 0:  # type: ignore[call-overload]
+            if subprocess.run(probe, cwd="/", extra_groups=[], **identity).returncode != 0:
                 programs = Path(shutil.copytree(programs, home / "programs"))  # a checkout that only root may enter
         data = home / "data"
-        options = {"cwd": home, "extra_groups": [], **identity} if as_root else {"cwd": home}
-        make = [programs / "bin" / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=utf8", "-N"]
-        subprocess.run([*make, "--locale=C"], check=True, capture_output=True, **options)  # type: ignore[call-overload]
-        run = [programs / "bin" / "postgres", "-D", data, "-k", home, "-h", "", "-F", "-c", "max_connections=200"]
+        options: dict[str, Any] = {"cwd": home, "extra_groups": [], **identity} if as_root else {"cwd": home}
+        make: list[str | Path] = [
+            programs / "bin" / "initdb",
+            "-D",
+            data,
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "--encoding=utf8",
+            "-N",
+        ]
+        subprocess.run([*make, "--locale=C"], check=True, capture_output=True, **options)
+        run: list[str | Path] = [
+            programs / "bin" / "postgres",
+            "-D",
+            data,
+            "-k",
+            home,
+            "-h",
+            "",
+            "-F",
+            "-c",
+            "max_connections=200",
+        ]
         with (home / "log").open("wb") as log:
-            server = subprocess.Popen(run, stdout=log, stderr=log, preexec_fn=_die_with_parent, **options)  # type: ignore[call-overload]
+            server = subprocess.Popen(run, stdout=log, stderr=log, preexec_fn=_die_with_parent, **options)
         try:
             _await(server, home)
             yield f"postgresql://postgres@/%s?host={home}"
@@ -85,6 +106,6 @@ def new_database(server: str, name: str) -> Iterator[str]:
     import psycopg
 
     with psycopg.connect(server % "postgres", autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')  # type: ignore[call-overload]
+        connection.execute(f'CREATE DATABASE "{name}"')
         yield server % name
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')  # type: ignore[call-overload]
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -102,7 +103,13 @@ def test_characters_that_databases_refuse_are_stored_visibly(store: Store) -> No
 def test_an_infrastructure_failure_is_kept_but_not_scored(store: Store) -> None:
     """It counts as missing, costs what it cost, and is replaced by the try that was measured."""
     spent = Usage(cost_usd=0.5, input_tokens=10, output_tokens=1)
-    failure = {"status": "failed", "outcome": "FAILED", "error_class": "network", "usage": spent, "repeat": 1}
+    failure: dict[str, Any] = {
+        "status": "failed",
+        "outcome": "FAILED",
+        "error_class": "network",
+        "usage": spent,
+        "repeat": 1,
+    }
     assert store.save(finished(1, **failure), scored_at=AT) is None
     assert store.finished_cells("exp_1") == set()
     assert store.run("latest").scorecard is None
@@ -215,7 +222,7 @@ def test_filters(store: Store, wanted: RunFilter, expected: list[str]) -> None:
     store.save(finished(2, outcome="BLOCKED", scorers=(scorer("FAIL"),), finished_at=later), scored_at=AT)
     bad = judged("FAIL", failure_mode="no_op")
     store.save(finished(3, scorers=(scorer(),), judge=bad, finished_at=later), scored_at=AT)
-    failure = {"status": "failed", "outcome": "FAILED", "error_class": "network", "finished_at": later}
+    failure: dict[str, Any] = {"status": "failed", "outcome": "FAILED", "error_class": "network", "finished_at": later}
     store.save(finished(4, **failure), scored_at=AT)
 
     assert [row["run_id"] for row in store.runs(wanted)] == expected
@@ -389,7 +396,7 @@ def test_pruning_takes_old_runs_and_the_files_only_they_needed(store: Store, tmp
     """A dry run removes nothing; then old runs go with their rows, young and shared files stay."""
     store.create_experiment(experiment_of())
     store.save(finished(1, blobs={"diff": b"shared", "stdout": b"old"}), scored_at=AT)
-    young = {"finished_at": "2026-03-01T00:00:00Z", "experiment": "exp_2"}
+    young: dict[str, Any] = {"finished_at": "2026-03-01T00:00:00Z", "experiment": "exp_2"}
     store.save(finished(2, blobs={"diff": b"shared", "stdout": b"new"}, **young), scored_at=AT)
     later = 4_000_000_000.0
 

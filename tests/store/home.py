@@ -39,7 +39,12 @@ def fill(home: Path) -> None:
         run = run.model_copy(update={"final_response": "done\x07", "notes": ("watch out",), "changed_files": ("x.py",)})
         trajectory = json.dumps({"steps": [STEP]}).encode()
         store.save(Finished(run, {"diff": DIFF, "trajectory": trajectory, "stdout": b"out\n"}), scored_at=AT)
-        failure = {"status": "failed", "outcome": "FAILED", "error_class": "network", "error_detail": "no route"}
+        failure: dict[str, Any] = {
+            "status": "failed",
+            "outcome": "FAILED",
+            "error_class": "network",
+            "error_detail": "no route",
+        }
         store.save(finished(3, finished_at="2026-03-01T00:00:00Z", **failure), scored_at=AT)
 
 

@@ -254,4 +254,5 @@ def _starts(connection: "Connection", column: Any, prefix: str) -> "ColumnElemen
     if connection.dialect.name == "postgresql":
         starts: ColumnElement[bool] = column.startswith(prefix, autoescape=True)
         return starts
-    return (column >= prefix) & (column < prefix + "\U0010ffff")
+    within: ColumnElement[bool] = (column >= prefix) & (column < prefix + "\U0010ffff")
+    return within

@@ -1,18 +1,20 @@
 """Between records and rows: what a run's columns hold, and what comes back from them."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from steelyard.domain.grade import JudgeResult, ScorerResult
 from steelyard.domain.record import JsonObject, canonical_json
 from steelyard.domain.run import Gates, Run
 from steelyard.domain.score import Axes, Scorecard, Weights
 from steelyard.errors import InputError
-from steelyard.formulas.composite import judge01_of, objective_counts
-from steelyard.formulas.gates import gates_of, mean_score
+from steelyard.formulas.composite import judge01_of
+from steelyard.formulas.gates import gates_of, mean_score, objective_counts
+
+if TYPE_CHECKING:
+    from sqlalchemy import RowMapping
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ def score_row(card: Scorecard, version: int, scored_at: str) -> JsonObject:
     }
 
 
-def stored_score(row: Mapping[str, Any]) -> StoredScore:
+def stored_score(row: "RowMapping") -> StoredScore:
     """A row of `agent_run_scores` as a scorecard."""
     card = Scorecard(
         run_id=row["run_id"],

@@ -249,8 +249,15 @@ SCORES_ARE_FIXED: dict[str, tuple[str, ...]] = {
         ),
     ),
 }
+
+
+def _only_for(dialect: str, statement: str) -> Any:
+    make: Any = DDL  # SQLAlchemy has no types for it
+    return make(statement).execute_if(dialect=dialect)
+
+
 for _dialect, _statements in SCORES_ARE_FIXED.items():
     for _statement in _statements:
-        event.listen(agent_run_scores, "after_create", DDL(_statement).execute_if(dialect=_dialect))
+        event.listen(agent_run_scores, "after_create", _only_for(_dialect, _statement))
 
 Row = dict[str, Any]

@@ -199,7 +199,7 @@ def _locked(connection: "Connection", run_id: str) -> str:
     if workspace is None:
         raise NotFoundError(f"no run {run_id} is stored")
     lock_workspace(connection, workspace)
-    return workspace
+    return str(workspace)
 
 
 def _update_gates(connection: "Connection", run: Run) -> None:
