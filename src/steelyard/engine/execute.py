@@ -82,6 +82,7 @@ def _follow_the_path(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> N
     book.error = session.error or _interruption(book.stages)
     sandbox.kill_all()
     book.resources = sandbox.meter()
+    book.notes += sandbox.notes
     if task.is_ledger:
         _judge(book, lab, Evidence(task=task))
         return
