@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "run": "run a suite: tasks × arms × repeats, graded and stored",
     "grade": "grade changes that are already there, with no agent",
     "score": "score one finished run described as JSON",
+    "compare": "weigh two arms: verdict, decision, and every number behind them",
     "runs": "list stored runs",
     "show": "show one run: scorers, diff, timings",
     "db": "bring the store's schema up to date, check it, back it up, restore it",

@@ -1,4 +1,4 @@
-"""Were the arms alike in all but what they are meant to differ in, and did the treatment arrive?"""
+"""Whether arms were alike in all but what they are meant to differ in, and whether the treatment arrived."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
