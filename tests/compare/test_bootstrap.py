@@ -83,6 +83,18 @@ def test_many_pairs_per_task_use_sums_of_the_same_spread() -> None:
     assert drawn.mean(axis=0) == pytest.approx(sums, abs=0.1 * math.sqrt(expected.max()))
 
 
+def test_rescaling_keeps_the_mean_and_counts_noise_once() -> None:
+    """Without any effect of tasks, the standard error is that of the mean of all pairs, not more."""
+    values = np.random.default_rng(12).normal(0, 1, (200, 3))
+    starts = np.arange(0, 200, 5)
+    moved = bootstrap.rescaled(values, starts, bootstrap.task_sums(values, starts))
+    assert moved.mean(axis=0) == pytest.approx(values.mean(axis=0))
+    for k, interval in enumerate(found(values, starts)):
+        plain = values[:, k].std(ddof=1) / math.sqrt(200)
+        clustered = values[:, k].reshape(40, 5).mean(axis=1).std(ddof=1) / math.sqrt(40)
+        assert min(plain, clustered) * 0.93 < interval.standard_error < max(plain, clustered) * 1.07
+
+
 def test_repeats_that_agree_do_not_count_as_more_tasks() -> None:
     """Ten copies of each pair leave the interval where it was: they are one task, not ten."""
     values, starts = columns(4, 20, 1)

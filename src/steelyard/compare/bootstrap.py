@@ -3,6 +3,11 @@
 Repeats of one task are not independent, so a replicate first draws as many tasks as there are, with replacement, and
 then, inside each, as many pairs as it has, with replacement. All deltas share the resamples.
 
+Plain two-stage resampling counts the noise of repeats twice: once in the spread of the task means, once in the pairs.
+So the deltas are rescaled first (Davison and Hinkley, Bootstrap Methods and their Application, section 3.8): task
+means are drawn together until they spread as much as tasks themselves do, and deviations within a task are widened by
+sqrt(n / (n - 1)). The mean stays what it is, and with one pair per task nothing changes.
+
 How it stays cheap without changing what is drawn: for each task a pool of second-stage resamples is made beforehand
 (its sums only, centred so that their mean is the task's own sum), at least 16,384 over all tasks. A replicate is then
 one draw per task from that pool. With one pair per task this is the plain bootstrap. Where a full second stage would
@@ -70,10 +75,32 @@ def intervals(
     rng = np.random.Generator(np.random.SFC64(seed_of(values, starts) if seed is None else seed))
     counts = np.diff(np.append(starts, len(values))).astype(np.float64)
     sums = task_sums(values, starts)
-    pool, pool_counts = _pool(values, starts, sums, rng)
+    drawn_from = values if counts.max() == 1 else rescaled(values, starts, sums)
+    pool, pool_counts = _pool(drawn_from, starts, task_sums(drawn_from, starts), rng)
     replicates = _replicates(pool, pool_counts, len(starts), resamples, rng)
     means = sums.sum(axis=0) / len(values)
     return [_bca(replicates[:, k], float(means[k]), _acceleration(sums[:, k], counts)) for k in range(values.shape[1])]
+
+
+def rescaled(values: "Floats", starts: "Ints", sums: "Floats") -> "Floats":
+    """Deltas with the same mean whose two-stage resampling has the variance of the mean, neither more nor less."""
+    import numpy as np
+
+    sizes = np.diff(np.append(starts, len(values)))
+    total, tasks = len(values), len(starts)
+    typical = (total - float((sizes**2).sum()) / total) / (tasks - 1)
+    widen = np.repeat(np.sqrt(sizes / np.maximum(sizes - 1, 1)), sizes)
+    result = np.empty(values.shape, order="F")
+    for k in range(values.shape[1]):
+        means = sums[:, k] / sizes
+        away = values[:, k] - np.repeat(means, sizes)
+        within = float(away @ away) / (total - tasks)
+        grand = float(sums[:, k].sum()) / total
+        spread = float((sizes * (means - grand) ** 2).sum()) / (tasks - 1)
+        between = max(0.0, (spread - within) / typical)
+        keep = np.sqrt(between / (between + within / typical)) if between > 0 else 0.0
+        result[:, k] = np.repeat(grand + keep * (means - grand), sizes) + widen * away
+    return result
 
 
 def _pool(values: "Floats", starts: "Ints", sums: "Floats", rng: "np.random.Generator") -> "tuple[Floats, Floats]":
