@@ -2,7 +2,8 @@
 
 import argparse
 import os
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,12 +61,14 @@ class Ended:
 
 def main(args: argparse.Namespace) -> int:
     """Run the suite; exit code 1 when the candidate regressed, 3 when nothing could be measured."""
+    from steelyard.sandboxes.choose import choose
     from steelyard.suites.load import load_suite
 
     suite = narrowed(load_suite(args.suite), args)
+    provider = choose(args.sandbox)
     with open_store(read_settings()) as store:
         experiment = _experiment(store, suite, args)
-        ended = conduct(store, experiment, args, Path(suite.root))
+        ended = conduct(store, experiment, args, Choices(provider, Path(suite.root), os.environ))
         return conclude(store, ended.experiment, ended.report, as_json=args.json)
 
 
@@ -120,17 +123,19 @@ def _experiment(store: "Store", suite: Suite, args: argparse.Namespace) -> Exper
     return experiment
 
 
-def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, suite_root: Path) -> Ended:
+def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, choices: Choices) -> Ended:
     """Run what is missing of an experiment, and store each run as it ends."""
-    from steelyard.sandboxes.choose import choose
     from steelyard.sandboxes.process import interrupt_all
+    from steelyard.store.leases import owner_name
 
     jobs = jobs_of(experiment, store)
     watch = Watch(len(jobs), quiet=args.json)
-    choices = Choices(choose(args.sandbox), suite_root, os.environ, watch.observer(), None)
+    owner = owner_name(new_id("crew"))
     if not args.json:
         note(f"experiment {experiment.id}: {len(jobs)} runs in {choices.provider.type} sandboxes")
-    with open_lab(read_settings(), choices) as lab, watch:
+        if choices.provider.note:
+            note(choices.provider.note)
+    with open_lab(read_settings(), replace(choices, observer=watch.observer())) as lab, watch:
         orders = Orders(
             run=lambda job: execute(job, lab),
             on_done=lambda finished: _store(store, finished, lab),
@@ -139,8 +144,13 @@ def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, su
             retries=args.retries,
             budget=_budget(store, experiment, args, lab),
             monotonic=lab.clock.monotonic,
+            claim=lambda job: store.claim(experiment.id, job.cell, owner, time.time()),
+            tick=lambda: store.renew(owner, time.time()),
         )
-        report = Crew(jobs, orders).work()
+        try:
+            report = Crew(jobs, orders).work()
+        finally:
+            store.release(owner)
     return Ended(experiment, report)
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from steelyard.domain.experiment import Finished
 from steelyard.engine.lab import Job
 
+TICK_S = 15.0
+
 
 @dataclass
 class Budget:
@@ -41,7 +43,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class Orders:
-    """How a crew works. `stop` ends every running command at once; `claim` says whether a cell is ours to run."""
+    """How a crew works.
+
+    `stop` ends every running command at once; `claim` says whether a cell is ours to run; `tick` is called every
+    `TICK_S` seconds while there is work.
+    """
 
     run: Callable[[Job], Finished]
     on_done: Callable[[Finished], None]
@@ -51,6 +57,7 @@ class Orders:
     budget: Budget = field(default_factory=Budget)
     monotonic: Callable[[], float] = lambda: 0.0
     claim: Callable[[Job], bool] = lambda _job: True
+    tick: Callable[[], None] = lambda: None
 
 
 @dataclass
@@ -75,6 +82,7 @@ class Crew:
         self._changed = threading.Condition()
         self._working = 0
         self._stopping = False
+        self._ticked = orders.monotonic()
 
     def work(self) -> Report:
         """Run everything; after Ctrl-C the running agents are stopped, what they used is kept, and it is raised on.
@@ -106,6 +114,9 @@ class Crew:
         with self._changed:
             while self._working:
                 self._changed.wait(0.2)
+                if self.orders.monotonic() - self._ticked >= TICK_S:
+                    self._ticked = self.orders.monotonic()
+                    self.orders.tick()
                 self._spent()
 
     def _halt(self, why: str) -> None:
