@@ -1,6 +1,7 @@
 """Whatever an agent does in its tree, the captured change shows it."""
 
 import os
+import resource
 import socket
 import stat
 import threading
@@ -466,3 +467,16 @@ def test_the_patch_alone_gives_the_same_files(tree: Path, captured: Capture) -> 
     change = captured()
 
     assert parse_patch(change.diff.patch) == change.diff.files
+
+
+def test_a_full_disk_never_hides_a_change(tree: Path, captured: Capture) -> None:
+    """When a changed content cannot be kept, the run fails on our side; it is not graded as if nothing had changed."""
+    (tree / "src/calc.py").write_bytes(os.urandom(100_000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
+    try:
+        with pytest.raises(InfraError, match="keeping what was captured") as caught:
+            captured()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.error_class == "sandbox_error"

@@ -95,3 +95,13 @@ def test_names_that_are_not_utf8_match_by_bytes() -> None:
     """One `?` is one byte, as in git."""
     assert IgnoreRules({"": b"caf?\n"}).ignores(os.fsdecode(b"caf\xe9"))
     assert not IgnoreRules({"": b"caf?\n"}).ignores("café")
+
+
+def test_many_rule_files_count_by_their_place() -> None:
+    """The nearest file decides, however many there are."""
+    files = {f"d{n}/": b"!*.log\n" for n in range(40)} | {"": b"*.log\n", "d1/deep/": b"*.log\n"}
+    rules = IgnoreRules(files)
+
+    assert rules.ignores("x.log")
+    assert not rules.ignores("d1/x.log")
+    assert rules.ignores("d1/deep/er/x.log")

@@ -46,6 +46,8 @@ def test_committed_staged_edited_and_new_files_all_count(
     (repo / "new.py").write_text("y\n")
     (repo / "b.py").unlink()
     (repo / "noise.log").write_text("z\n")
+    (repo / ".steelyard").mkdir()
+    (repo / ".steelyard/steelyard.db").write_text("our own store")
 
     found = change()
 

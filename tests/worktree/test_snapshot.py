@@ -53,3 +53,21 @@ def test_a_baseline_alone_keeps_every_content(tree: Path, tmp_path: Path) -> Non
 
     assert baseline.read("src/calc.py") == wanted
     assert baseline.read("missing") is None
+
+
+def test_a_large_file_of_the_baseline_is_compared_by_content(tree: Path, tmp_path: Path) -> None:
+    """An edit of one byte in a file too large for memory, of the same size, is a change; none is none."""
+    with (tree / "data.bin").open("wb") as out:
+        out.truncate(33 * 1024 * 1024)
+    baseline = take_baseline(tree, tmp_path / "base")
+    assert capture(tree, baseline, tmp_path / "keep-1").diff.files == ()
+    with (tree / "data.bin").open("r+b") as out:
+        out.seek(20_000_000)
+        out.write(b"x")
+
+    change = capture(tree, baseline, tmp_path / "keep-2")
+
+    assert [(file.path, file.kind, file.binary) for file in change.diff.files] == [("data.bin", "modified", True)]
+    after = change.after("data.bin")
+    assert after is not None
+    assert after[20_000_000:20_000_001] == b"x"

@@ -71,18 +71,18 @@ def read_lines(hunks: bytes) -> tuple[Lines, Lines]:
     added: list[tuple[int, str]] = []
     removed: list[tuple[int, str]] = []
     # No line of a hunk's body can start with `@`: each has its own ` `, `+`, `-` or `\` in front.
-    for hunk in (b"\n" + hunks).split(b"\n@@ -")[1:]:
-        head, _, body = hunk.partition(b"\n")
-        old, new = (int(part.lstrip(b"+").split(b",")[0]) for part in head.split(b" ", 2)[:2])
-        for line in body.split(b"\n"):
+    for hunk in ("\n" + hunks.decode("utf-8", "replace")).split("\n@@ -")[1:]:
+        head, *body = hunk.split("\n")
+        old, new = (int(part.lstrip("+").split(",")[0]) for part in head.split(" ", 2)[:2])
+        for line in body:
             mark = line[:1]
-            if mark == b"+":
-                added.append((new, line[1:].decode("utf-8", "replace")))
+            if mark == "+":
+                added.append((new, line[1:]))
                 new += 1
-            elif mark == b"-":
-                removed.append((old, line[1:].decode("utf-8", "replace")))
+            elif mark == "-":
+                removed.append((old, line[1:]))
                 old += 1
-            elif mark == b" ":
+            elif mark == " ":
                 old += 1
                 new += 1
     return tuple(added), tuple(removed)

@@ -33,7 +33,7 @@ class CapturedChange:
     @property
     def baseline_files(self) -> frozenset[str]:
         """Every path that the baseline had."""
-        return frozenset(self.baseline.entries)
+        return self.baseline.files
 
     @property
     def tree_id(self) -> str:

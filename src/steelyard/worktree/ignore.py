@@ -11,6 +11,7 @@ from dataclasses import dataclass
 BUILT_IN = b"**/__pycache__/*.pyc\n**/__pycache__/*.pyc.[0-9]*\n.pytest_cache/\n"
 """What Python leaves behind when tests run; a `!` line in the baseline's own rules brings it back."""
 
+_REMEMBERED = 20_000
 _CLASSES = {
     b"alnum": rb"0-9A-Za-z",
     b"alpha": rb"A-Za-z",
@@ -40,9 +41,10 @@ class Rule:
 class IgnoreRules:
     """All `.gitignore` files of a baseline, by the directory they stand in (`""` or `a/b/`)."""
 
-    def __init__(self, files: Mapping[str, bytes]) -> None:
+    def __init__(self, files: Mapping[str, bytes], built_in: bytes = BUILT_IN) -> None:
         self._rules = {where: rules for where, text in files.items() if (rules := parse(text))}
-        self._built_in = parse(BUILT_IN)
+        self._order = sorted(self._rules, key=len, reverse=True)
+        self._built_in = parse(built_in)
         self._directories: dict[str, bool] = {"": False}
 
     def ignores(self, path: str, is_directory: bool = False) -> bool:
@@ -51,30 +53,34 @@ class IgnoreRules:
         return self._ignores_directory(parent) or self._decide(path, parent, is_directory)
 
     def _ignores_directory(self, prefix: str) -> bool:
+        if len(self._directories) > _REMEMBERED:  # thousands of runs share these rules, and agents invent names
+            self._directories = {"": False}
+        known = self._directories
         missing = []
-        while prefix not in self._directories:
+        while prefix not in known:
             missing.append(prefix)
             prefix = prefix[: prefix.rfind("/", 0, -1) + 1]
-        answer = self._directories[prefix]
+        answer = known[prefix]
         for below in reversed(missing):
             answer = answer or self._decide(below[:-1], prefix, True)
-            self._directories[below] = answer
+            known[below] = answer
             prefix = below
         return answer
 
+    def _above(self, parent: str) -> list[str]:
+        """Where rules stand that count below `parent`, the nearest first."""
+        if len(self._order) <= 16:
+            return [where for where in self._order if parent.startswith(where)]
+        ends = [at + 1 for at, char in enumerate(parent) if char == "/"]
+        return [parent[:end] for end in (*reversed(ends), 0) if parent[:end] in self._rules]
+
     def _decide(self, path: str, parent: str, is_directory: bool) -> bool:
         name = os.fsencode(path[len(parent) :])
-        where = parent
-        while self._rules:
-            rules = self._rules.get(where)
-            if rules:
-                below = os.fsencode(path[len(where) :])
-                for rule in rules:
-                    if _matches(rule, name, below, is_directory):
-                        return not rule.negated
-            if not where:
-                break
-            where = where[: where.rfind("/", 0, -1) + 1]
+        for where in self._above(parent):
+            below = os.fsencode(path[len(where) :])
+            for rule in self._rules[where]:
+                if _matches(rule, name, below, is_directory):
+                    return not rule.negated
         whole = os.fsencode(path)
         return any(_matches(rule, name, whole, is_directory) for rule in self._built_in)
 

@@ -14,7 +14,7 @@ from steelyard.errors import InfraError, InputError
 from steelyard.worktree.diff import CapturedChange, capture
 from steelyard.worktree.entry import IN_MEMORY, Algorithm, Entry, git_mode, object_id
 from steelyard.worktree.git import GitError, git, sealed_env
-from steelyard.worktree.ignore import IgnoreRules
+from steelyard.worktree.ignore import BUILT_IN, IgnoreRules
 from steelyard.worktree.keep import Keep, read_fd
 from steelyard.worktree.seed import as_one_path, git_directory
 from steelyard.worktree.snapshot import Baseline, ignore_files
@@ -83,7 +83,7 @@ def change_of_repo(repo: Path, base: str, keep: Path) -> CapturedChange:
     except (GitError, subprocess.TimeoutExpired) as error:
         raise InputError(f"{top}: the revision {base!r} cannot be read: {error}") from error
     contents = CommittedContents(env, Keep(keep / "before", algorithm))
-    rules = IgnoreRules(ignore_files(entries, contents))
+    rules = IgnoreRules(ignore_files(entries, contents), BUILT_IN + b"/.steelyard/\n")  # where our own store stands
     _accept_lfs(top, entries, contents, algorithm)
     return capture(top, Baseline(entries, contents, rules, algorithm), keep)
 
@@ -106,7 +106,9 @@ def _resolve(top: Path, base: str) -> tuple[str, Algorithm, Path]:
     try:
         commit = git(*at, "--verify", "--end-of-options", f"{base}^{{commit}}").decode().split()[-1]
     except GitError:
-        raise InputError(f"{top} has no revision {base!r}; give a branch, a tag or a commit's hash") from None
+        raise InputError(
+            f"{top} has no revision {base!r}; name a commit that is there (shallow clones: fetch it)"
+        ) from None
     return commit, algorithm, (top / objects).resolve()
 
 

@@ -27,6 +27,11 @@ class Baseline:
     algorithm: Algorithm = "sha256"
 
     @cached_property
+    def files(self) -> frozenset[str]:
+        """Every path."""
+        return frozenset(self.entries)
+
+    @cached_property
     def folders(self) -> frozenset[str]:
         """Every directory that holds a file of the baseline."""
         return folders_of(self.entries)
