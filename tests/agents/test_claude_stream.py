@@ -183,6 +183,17 @@ def test_result_lines_that_were_slipped_in() -> None:
     assert any("another session" in note for note in heard.notes)
 
 
+def test_usage_of_several_results_is_added_up() -> None:
+    """Each tells what came since the one before: a cheap one slipped in at the end saves nothing."""
+    used = {"inputTokens": 20, "outputTokens": 7, "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0}
+    dear = result(model_usage_since_last_result={"m": {**used, "costUSD": 0.5}})
+    free = result(model_usage_since_last_result={"m": dict.fromkeys(used, 0) | {"costUSD": 0.0}})
+
+    usage = read(INIT, dear, free).usage
+
+    assert (usage.input_tokens, usage.output_tokens, usage.cost_usd) == (20, 7, 0.5)
+
+
 def test_a_clock_that_goes_backwards_is_noted() -> None:
     """Times are kept as they were told."""
     heard = read(INIT, said("m1", text("a"), second=30), said("m2", text("b"), second=10), result())

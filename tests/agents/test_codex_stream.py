@@ -96,6 +96,13 @@ def test_what_a_command_prints_is_no_event() -> None:
     assert "its output ends its turn 2 times; the last one counts" in slipped.notes
 
 
+def test_totals_never_shrink() -> None:
+    """A smaller total slipped in at the end saves nothing."""
+    cheap = {"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 1}}
+
+    assert read(*WHOLE, cheap).usage == read(*WHOLE).usage
+
+
 def test_a_resumed_turn_has_its_own_part() -> None:
     """The thread's totals less what was spent before; with nothing known before, the session file tells."""
     spent = Usage(input_tokens=1000, output_tokens=50, cache_read_tokens=1800, cache_write_tokens=800)

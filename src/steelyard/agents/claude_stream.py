@@ -18,6 +18,8 @@ from steelyard.errors import AgentError, RunError
 
 IGNORED = frozenset({"system", "stream_event", "rate_limit_event", "tool_progress", "auth_status", "control_response"})
 SYNTHETIC = "<synthetic>"
+MOST_RESULTS = 1000
+Parts = list[tuple[str, dict[str, Any]]]
 
 
 class ClaudeStream:
@@ -30,6 +32,7 @@ class ClaudeStream:
         self._model = model
         self._result: dict[str, Any] | None = None
         self._results = 0
+        self._since: list[dict[str, Any]] = []
         self._foreign = 0
         self._last_text = ""
         self._by_message: dict[str, dict[str, Any]] = {}
@@ -143,6 +146,9 @@ class ClaudeStream:
             return
         self._results += 1
         self._result = event
+        since = event.get("model_usage_since_last_result")
+        if isinstance(since, dict) and len(self._since) < MOST_RESULTS:
+            self._since.append(since)
 
     def _error(self) -> RunError | None:
         result = self._result
@@ -164,26 +170,22 @@ class ClaudeStream:
         effort = Usage(steps=self._transcript.agent_steps, tool_calls=self._transcript.tool_calls)
         if self._result is None:
             return self._after_a_kill(effort)
-        models = obj(self._result.get("model_usage_since_last_result"))
-        if not models and not resumed:
-            models = obj(self._result.get("modelUsage"))
-        tokens = obj(self._result.get("usage"))
-        if models:
-            parts = [obj(part) for part in models.values()]
-            names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-            counts = [total([count(part.get(name)) for part in parts]) for name in names]
-        else:
-            counts = _counts(tokens)
-        usage = with_tokens(effort, counts)
-        cost = self._cost(models, resumed, spent)
+        # Every result tells what came since the one before, so a line slipped in can only make a run dearer.
+        parts = [(name, obj(part)) for since in self._since for name, part in since.items()]
+        if not parts and not resumed:
+            parts = [(name, obj(part)) for name, part in obj(self._result.get("modelUsage")).items()]
+        each = [_model_counts(part) for _, part in parts]
+        counts = [total([found[place] for found in each]) for place in range(4)]
+        usage = with_tokens(effort, counts if parts else _counts(obj(self._result.get("usage"))))
+        cost = self._cost(parts, resumed, spent)
         return (usage if cost is None else with_cost(usage, *cost)), []
 
-    def _cost(self, models: dict[str, Any], resumed: bool, spent: Usage) -> tuple[float, str] | None:
+    def _cost(self, parts: Parts, resumed: bool, spent: Usage) -> tuple[float, str] | None:
         """Its own sum where it knows the prices; its guesses for models it does not know are not believed."""
-        if any(obj(part).get("costBasis") == "unknown" for part in models.values()):
-            return self._computed(models)
-        if models:
-            costs = [money(obj(part).get("costUSD")) for part in models.values()]
+        if any(part.get("costBasis") == "unknown" for _, part in parts):
+            return self._computed(parts)
+        if parts:
+            costs = [money(part.get("costUSD")) for _, part in parts]
             known = [cost for cost in costs if cost is not None]
             return (sum(known), "reported") if len(known) == len(costs) else None
         whole = money((self._result or {}).get("total_cost_usd"))
@@ -193,12 +195,10 @@ class ClaudeStream:
             return None
         return whole - spent.cost_usd, "reported"
 
-    def _computed(self, models: dict[str, Any]) -> tuple[float, str] | None:
-        names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-        costs = []
-        for name, part in models.items():
-            counts = [count(obj(part).get(key)) for key in names]
-            costs.append(cost_of(with_tokens(Usage(), counts), price_of(name, self._prices)))
+    def _computed(self, parts: Parts) -> tuple[float, str] | None:
+        costs = [
+            cost_of(with_tokens(Usage(), _model_counts(part)), price_of(name, self._prices)) for name, part in parts
+        ]
         known = [cost for cost in costs if cost is not None]
         return (sum(known), "computed") if known and len(known) == len(costs) else None
 
@@ -215,6 +215,12 @@ def _counts(usage: dict[str, Any]) -> list[int | None]:
     """Input, output, cache read, cache write."""
     names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     return [count(usage.get(name)) for name in names]
+
+
+def _model_counts(part: dict[str, Any]) -> list[int | None]:
+    """The same of one model's totals."""
+    names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+    return [count(part.get(name)) for name in names]
 
 
 def _metrics(usage: dict[str, Any]) -> Metrics:

@@ -77,7 +77,11 @@ class CodexStream:
             self.thread_id = self.thread_id or text(event.get("thread_id"))
         elif kind == "turn.completed":
             self._ends += 1
-            self._totals, self._failure = obj(event.get("usage")), None
+            told = obj(event.get("usage"))
+            # They only ever grow: a smaller one was slipped in.
+            if self._totals is None or _sum(told) >= _sum(self._totals):
+                self._totals = told
+            self._failure = None
         elif kind == "turn.failed":
             self._ends += 1
             self._failure = text(obj(event.get("error")).get("message")) or "no reason was given"
@@ -162,6 +166,10 @@ def _counts(usage: dict[str, Any]) -> list[int | None]:
     written = count(usage.get("cache_write_input_tokens", 0))
     fresh = None if whole is None or read is None or written is None else max(0, whole - read - written)
     return [fresh, output, read, written]
+
+
+def _sum(usage: dict[str, Any]) -> int:
+    return (count(usage.get("input_tokens")) or 0) + (count(usage.get("output_tokens")) or 0)
 
 
 def _metrics(usage: dict[str, Any]) -> Metrics:

@@ -19,9 +19,7 @@ _BUSY = re.compile(r"(?i)rate.?limit|too many requests|overloaded|high demand|qu
 _LINK = re.compile(
     r"(?i)connection|connect|disconnected|ECONNRE|ENOTFOUND|network|socket|timed? ?out|error sending request|dns"
 )
-_MODEL = re.compile(
-    r"(?i)model\b.*(not (exist|found|supported|available)|no access|issue with)|model_not_found|^model: "
-)
+_MODEL = re.compile(r"(?i)model\b.{0,80}(does not exist|not found|no access|may not exist)|model_not_found|^model: ")
 _STATUS = re.compile(r"\bstatus:? (\d{3})\b")
 
 
@@ -38,7 +36,7 @@ def api_failure(agent: str, message: str, status: int | None = None, model: str 
         return InfraError(
             "rate_limited", f"the model's service is limiting requests: {said}; try later or use --jobs 1"
         )
-    if status == 404 or _MODEL.search(message):
+    if status == 404 or (status in (None, 400) and _MODEL.search(message)):
         name = f"'{model}'" if model else "the model"
         return InfraError(
             "agent_unavailable", f"{name} is not served there: {said}; check the arm's model and base URL"
