@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from steelyard.domain.grade import ScorerResult
+from steelyard.domain.grade import ScorerResult, Verdict
 from steelyard.domain.run import Parity, Run, StageAttempt
 from steelyard.domain.score import Weights
 from steelyard.domain.usage import Resources
@@ -208,7 +208,7 @@ def test_a_stage_that_passed_at_once_keeps_it_when_the_loop_starts_over() -> Non
 def test_without_stages_the_required_command_scorers_are_stages() -> None:
     """Advisory, crashed, inapplicable and other scorers are not."""
 
-    def result(name: str, verdict: str, **fields: Any) -> ScorerResult:
+    def result(name: str, verdict: Verdict, **fields: Any) -> ScorerResult:
         known: dict[str, Any] = {"type": "command", "score": None, "required": True, "detail": "", "duration_s": 0.0}
         return ScorerResult(name=name, verdict=verdict, **(known | fields))
 

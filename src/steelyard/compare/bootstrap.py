@@ -49,8 +49,8 @@ def seed_of(values: "Floats", starts: "Ints") -> int:
     """A seed from the data alone, so that the same input gives the same bytes."""
     import numpy as np
 
-    digest = hashlib.blake2b(np.ascontiguousarray(values.T), digest_size=16)
-    digest.update(np.ascontiguousarray(starts, dtype=np.int64))
+    digest = hashlib.blake2b(np.ascontiguousarray(values.T).data, digest_size=16)
+    digest.update(np.ascontiguousarray(starts, dtype=np.int64).data)
     return int.from_bytes(digest.digest(), "little")
 
 

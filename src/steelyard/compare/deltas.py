@@ -64,9 +64,8 @@ def summaries(values: "Floats", tasks: "Ints", resamples: int) -> dict[str, Delt
 
     known = ~np.isnan(values)
     groups: dict[bytes, list[int]] = {}
-    full = known.all(axis=0)
     for k in range(len(MEASURES)):
-        groups.setdefault(b"" if full[k] else known[:, k].tobytes(), []).append(k)
+        groups.setdefault(b"" if known[:, k].all() else known[:, k].tobytes(), []).append(k)
     found: dict[str, Delta] = {}
     for members in groups.values():
         mask = known[:, members[0]]
