@@ -36,6 +36,10 @@ def arm_metrics(table: RecordTable, rows: "Ints", composites: "Floats | None" = 
     unknown: dict[str, int] = {}
 
     def known(name: str, column: "Floats") -> "Floats":
+        if not any(column.strides):  # a field that no record has
+            if runs:
+                unknown[name] = runs
+            return np.zeros(0)
         values: Floats = column[rows]
         missing = np.isnan(values)
         lacking = int(missing.sum())

@@ -46,7 +46,7 @@ class Interval:
 
 
 def seed_of(values: "Floats", starts: "Ints") -> int:
-    """A seed from the data alone, so that the same input gives the same bytes."""
+    """A seed from the data (or its sums by task) alone, so that the same input gives the same bytes."""
     import numpy as np
 
     digest = hashlib.blake2b(np.ascontiguousarray(values.T).data, digest_size=16)

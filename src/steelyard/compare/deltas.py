@@ -87,9 +87,10 @@ def summaries(values: "Floats", tasks: "Ints", resamples: int) -> dict[str, Delt
 def _summarise(values: "Floats", starts: "Ints", resamples: int) -> list[Delta]:
     if len(values) == 0:
         return [Delta(mean=None, median=None, ci95=None, p=None, pairs=0, tasks=0)] * values.shape[1]
-    seed = bootstrap.seed_of(values, starts)
+    sums = bootstrap.task_sums(values, starts)
+    seed = bootstrap.seed_of(sums, starts)
     ranges = bootstrap.intervals(values, starts, resamples, seed)
-    p_values = sign_flip(bootstrap.task_sums(values, starts), seed + 1)
+    p_values = sign_flip(sums, seed + 1)
     deltas = []
     for k in range(values.shape[1]):
         column = values[:, k]

@@ -1,6 +1,7 @@
 """Two arms side by side: which runs pair up, and what the composite of each run is in this comparison."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from steelyard.compare.table import RecordTable
@@ -26,15 +27,21 @@ class Sides:
     paired_baseline: "Ints"
     paired_candidate: "Ints"
 
-    @property
+    @cached_property
+    def pair_rows(self) -> "tuple[Ints, Ints]":
+        """The rows of the table that form each pair: baseline's and candidate's."""
+        return self.baseline[self.paired_baseline], self.candidate[self.paired_candidate]
+
+    @cached_property
     def pair_tasks(self) -> "Ints":
         """The task code of each pair, ascending."""
-        tasks: Ints = self.table.task[self.baseline[self.paired_baseline]]
+        tasks: Ints = self.table.task[self.pair_rows[0]]
         return tasks
 
     def difference(self, column: "Floats") -> "Floats":
         """Candidate minus baseline of a column of the table, pair by pair."""
-        result: Floats = column[self.candidate[self.paired_candidate]] - column[self.baseline[self.paired_baseline]]
+        before, after = self.pair_rows
+        result: Floats = column[after] - column[before]
         return result
 
 
@@ -43,7 +50,11 @@ def sides(table: RecordTable, baseline: str, candidate: str) -> Sides:
     import numpy as np
 
     ours, theirs = table.rows_of(baseline), table.rows_of(candidate)
-    _, left, right = np.intersect1d(table.keys(ours), table.keys(theirs), assume_unique=True, return_indices=True)
+    our_keys, their_keys = table.keys(ours), table.keys(theirs)
+    if np.array_equal(our_keys, their_keys):  # a complete design: every run has its partner
+        every = np.arange(len(ours))
+        return Sides(table, ours, theirs, every, every)
+    _, left, right = np.intersect1d(our_keys, their_keys, assume_unique=True, return_indices=True)
     return Sides(table, ours, theirs, left, right)
 
 
@@ -142,6 +153,8 @@ def objective_rates(table: RecordTable, rows: "Ints") -> "Floats":
     """Checks passed / total of these rows; 1.0 without checks; success alone where checks are unknown."""
     import numpy as np
 
+    if not (table.states("objective_passed") and table.states("objective_total")):
+        return table.success[rows].astype(np.float64)
     passed, total = table.number("objective_passed")[rows], table.number("objective_total")[rows]
     rate = np.where(total > 0, np.clip(passed / np.maximum(total, 1), 0, 1), 1.0)
     known = ~(np.isnan(passed) | np.isnan(total))
@@ -153,6 +166,8 @@ def objective_passed(table: RecordTable, rows: "Ints") -> "Floats":
     """Checks passed in these rows; success as one check where the number is unknown."""
     import numpy as np
 
+    if not (table.states("objective_passed") and table.states("objective_total")):
+        return table.success[rows].astype(np.float64)
     passed, total = table.number("objective_passed")[rows], table.number("objective_total")[rows]
     known = ~(np.isnan(passed) | np.isnan(total))
     result: Floats = np.where(known, passed, table.success[rows].astype(np.float64))
@@ -184,8 +199,10 @@ def task_means(table: RecordTable, rows: "Ints", values: "Floats") -> "Floats":
     import numpy as np
 
     known = ~np.isnan(values)
-    tasks = table.task[rows][known]
+    tasks = table.task[rows]
+    if not known.all():
+        tasks, values = tasks[known], values[known]
     counts = np.bincount(tasks, minlength=len(table.tasks))
     with np.errstate(invalid="ignore"):
-        sums = np.bincount(tasks, weights=values[known], minlength=len(table.tasks))
+        sums = np.bincount(tasks, weights=values, minlength=len(table.tasks))
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

@@ -61,7 +61,11 @@ class RecordTable:
         import numpy as np
 
         found = self.numbers.get(name)
-        return np.full(len(self), np.nan) if found is None else found
+        return np.broadcast_to(np.float64(np.nan), len(self)) if found is None else found
+
+    def states(self, name: str) -> bool:
+        """Whether any record may know this number."""
+        return name in self.numbers
 
     @cached_property
     def counted(self) -> "Bools":

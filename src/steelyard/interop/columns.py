@@ -53,8 +53,11 @@ def schema() -> "dict[str, Any]":
     return known
 
 
-def is_plain(frame: "pl.DataFrame") -> bool:
-    """Whether every row holds what a record may hold, so that no mistake has to be named."""
+def is_plain(frame: "pl.DataFrame", *, typed: bool = False) -> bool:
+    """Whether every row holds what a record may hold, so that no mistake has to be named.
+
+    `typed`: the file itself says that text is text, so that no number can have been taken for it.
+    """
     import polars as pl
 
     counts = [name for name in NUMBERS if name not in REALS]
@@ -65,8 +68,9 @@ def is_plain(frame: "pl.DataFrame") -> bool:
     checks += [pl.col("judge01").min().fill_null(0) >= 0, pl.col("judge01").max().fill_null(0) <= 1]
     checks += [pl.col("score").min().fill_null(0) >= 0, pl.col("score").max().fill_null(0) <= 100]
     checks += [pl.col(name).is_finite().all() for name in REALS]
-    checks += [~pl.col(name).str.contains(_NOT_TEXT).any() for name in ("run_id", "started_at")]
-    checks += [~pl.col("run_id").str.contains("\x00", literal=True).any()]
+    if not typed:
+        checks += [~pl.col(name).str.contains(_NOT_TEXT).any() for name in ("run_id", "started_at")]
+        checks += [~pl.col("run_id").str.contains("\x00", literal=True).any()]
     length = pl.col("run_id").str.len_chars()
     checks += [length.min() >= 1, length.max() <= LONGEST_NAME]
     if frame.height == 0 or not all(frame.select(a=pl.all_horizontal(checks))["a"]):

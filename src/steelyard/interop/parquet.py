@@ -29,7 +29,7 @@ def read_parquet(paths: list[Path], *, strict: bool) -> tuple[RecordTable, Bad]:
     frames = [_known_columns(path) for path in paths]
     if all(frame is not None for frame in frames):
         whole = pl.concat([frame for frame in frames if frame is not None])
-        if is_plain(whole) and (table := table_from_frame(whole)) is not None:
+        if is_plain(whole, typed=True) and (table := table_from_frame(whole)) is not None:
             return table, Bad()
     return _by_row(paths, strict=strict)
 
