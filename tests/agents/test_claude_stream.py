@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.agents.claude_stream import ClaudeStream
-from steelyard.agents.prices import Price
 from steelyard.agents.program import Heard
 from steelyard.domain.usage import Usage
+from steelyard.formulas.prices import Price
 
 SESSION = "98debe6d-19d9-4d5c-a206-523fb04d85c2"
 INIT = {

@@ -8,9 +8,9 @@ from pydantic import Field, PositiveInt
 
 from steelyard.agents.base import Agent, Turn
 from steelyard.agents.claude_stream import ClaudeStream
-from steelyard.agents.prices import Price
 from steelyard.agents.program import Heard, ProgramAgent, Reader
 from steelyard.agents.streams import parse_object
+from steelyard.formulas.prices import Price
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
 SESSION_LIMIT = 64 * 1024 * 1024

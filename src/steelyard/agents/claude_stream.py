@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from steelyard.agents.failures import api_failure
-from steelyard.agents.prices import Price, cost_of, price_of
 from steelyard.agents.program import Heard, with_cost, with_tokens
 from steelyard.agents.streams import JsonLines, count, money, obj, objects, text, total
 from steelyard.agents.transcript import Draft, Transcript
 from steelyard.domain.trajectory import Metrics
 from steelyard.domain.usage import Usage
 from steelyard.errors import AgentError, RunError
+from steelyard.formulas.prices import Price, cost_of, price_of
 
 IGNORED = frozenset({"system", "stream_event", "rate_limit_event", "tool_progress", "auth_status", "control_response"})
 SYNTHETIC = "<synthetic>"

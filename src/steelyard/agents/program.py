@@ -11,10 +11,10 @@ from pydantic import Field
 
 from steelyard.agents.base import Agent, Turn, TurnResult
 from steelyard.agents.failures import decide, missing_key, one_line, silent
-from steelyard.agents.prices import Price, cost_of, price_of
 from steelyard.domain.trajectory import Step
 from steelyard.domain.usage import Usage
 from steelyard.errors import InfraError, RunError
+from steelyard.formulas.prices import Price, cost_of, price_of
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
 VERSION_TIMEOUT_S = 60.0

@@ -2,8 +2,8 @@
 
 import pytest
 
-from steelyard.agents.prices import Price, cost_of, price_of
 from steelyard.domain.usage import Usage
+from steelyard.formulas.prices import Price, cost_of, price_of
 
 HAIKU = Price(input=1.0, output=5.0, cache_read=0.1, cache_write=1.25)
 
