@@ -111,8 +111,9 @@ def _seeded(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> Sandbox:
     run_setup(task.setup, task.limits.timeout_s, sandbox)
     if template is not None:
         with boundary("sandbox_error", "taking the baseline"):
-            needs_own = bool(task.setup)
-            book.baseline = take_baseline(sandbox.collect_tree(), scratch / "base") if needs_own else template.baseline
+            book.baseline = template.baseline
+            if task.setup:
+                book.baseline = take_baseline(sandbox.collect_tree(), scratch / "base", over=template.baseline)
     return sandbox
 
 
