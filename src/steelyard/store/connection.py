@@ -125,7 +125,8 @@ def _version(connection: "Connection") -> str | None:
     if connection.dialect.name == "sqlite":
         known = text("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'")
     else:
-        known = text("SELECT 1 WHERE to_regclass('alembic_version') IS NOT NULL")
+        # Not to_regclass(): that may answer from a cache that does not know yet what another process just made.
+        known = text("SELECT 1 FROM pg_catalog.pg_class WHERE relname = 'alembic_version' AND pg_table_is_visible(oid)")
     if connection.execute(known).first() is None:
         return None
     return connection.execute(select(schema.versions.c.version_num)).scalar()
