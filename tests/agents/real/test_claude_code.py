@@ -72,6 +72,15 @@ def test_failures_have_their_class_and_a_remedy(take: Take, script: str, error_c
     assert result.exit_code == 1
 
 
+def test_nobody_listens(take: Take, model: ScriptedModel) -> None:
+    """A service that is not there is the network's fault."""
+    model.stop()
+    result = take(CLAUDE, "work")
+
+    assert result.error is not None
+    assert result.error.error_class == "network"
+
+
 def test_a_stream_that_breaks_once_is_repeated(take: Take) -> None:
     """A broken stream that heals is a normal end."""
     result = take(CLAUDE, "cut-once")

@@ -82,6 +82,24 @@ def test_a_timeout_keeps_what_was_done(take: Take, model: ScriptedModel) -> None
     assert result.usage.input_tokens == 10
 
 
+def test_a_model_that_codes_its_calls(take: Take, sandbox: Sandbox) -> None:
+    """With a newer model Codex offers one tool that takes JavaScript; the same script drives it."""
+    result = take({**CODEX, "model": "gpt-6-sol"}, "work")
+
+    assert (result.error, result.final_response) == (None, "Done: created hello.txt.")
+    assert sandbox.read("hello.txt") == b"hi\n"
+    assert result.usage.tool_calls == 2
+
+
+def test_nobody_listens(take: Take, model: ScriptedModel) -> None:
+    """A service that is not there is the network's fault, and is not waited for without end."""
+    model.stop()
+    result = take(CODEX, "work")
+
+    assert result.error is not None
+    assert result.error.error_class == "network"
+
+
 def test_another_version_is_refused(take: Take, model: ScriptedModel) -> None:
     """A wanted version that is not there stops the turn before the model is asked."""
     result = take({**CODEX, "version": "0.165"}, "work")

@@ -82,6 +82,8 @@ def _responses(body: Mapping[str, Any]) -> Ask:
     for item in items:
         if item.get("type") == "additional_tools":
             offered = [*offered, *_objects(item.get("tools"))]
+    spaces = [tool for tool in offered if tool.get("type") == "namespace" and tool.get("name") == "functions"]
+    offered = [*offered, *(tool for space in spaces for tool in _objects(space.get("tools")))]
     choice = _object(body.get("tool_choice"))
     return Ask(
         protocol="responses",
