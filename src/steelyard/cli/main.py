@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, str] = {
     "init": "write a suite to start from",
     "validate": "check a suite file and name every mistake at its line",
+    "plan": "say how many repeats a wanted effect takes, and what they cost",
     "run": "run a suite: tasks × arms × repeats, graded and stored",
     "grade": "grade changes that are already there, with no agent",
     "score": "score one finished run described as JSON",

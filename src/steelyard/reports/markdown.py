@@ -100,7 +100,7 @@ def _tasks(view: View) -> str:
     rows = tuple((t.name, t.baseline, t.candidate, t.delta, t.passed, t.runs, t.remark) for t in view.tasks)
     body = table(Table(heads, rows), named=1) if rows else "No task was run by either arm."
     if view.tasks_left_out:
-        body += f"\n\n{words.many(view.tasks_left_out, 'task')} with smaller changes not shown."
+        body += f"\n\n{words.many(view.tasks_left_out, 'task')} with changes between these not shown."
     if len(rows) > OPEN_TASKS:
         return folded(f"Tasks ({len(rows)} shown, worst first)", body)
     return f"### Tasks, worst first\n\n{body}"
@@ -110,13 +110,17 @@ def _regressions(view: View) -> list[str]:
     if not view.regressions:
         return []
     lines = [
-        f"- {'**hard**' if one.hard else 'soft'} {code(one.task)}: {prose(one.detail)}{_runs(one)}"
+        f"- {'**hard**' if one.hard else 'in doubt'} {code(one.task)}: {prose('; '.join(one.details))}{_runs(one)}"
         for one in view.regressions
     ]
     if view.regressions_left_out:
-        lines.append(f"- and {view.regressions_left_out:,} more")
+        lines.append(f"- and on {words.many(view.regressions_left_out, 'more task')}")
     body = "\n".join(lines)
-    return [f"### Regressions\n\n{body}" if len(lines) <= OPEN_TASKS else folded(f"Regressions ({len(lines)})", body)]
+    return [
+        f"### Regressions\n\n{body}"
+        if len(lines) <= OPEN_TASKS
+        else folded(f"Regressions on {words.many(len(view.regressions) + view.regressions_left_out, 'task')}", body)
+    ]
 
 
 def _runs(one: Against) -> str:

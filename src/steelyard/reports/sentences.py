@@ -1,6 +1,8 @@
 """Why the verdict is what it is, whether to promote, and how it was found out: in plain sentences."""
 
-from steelyard.domain.comparison import Comparison
+from collections.abc import Sequence
+
+from steelyard.domain.comparison import Comparison, Regression
 from steelyard.reports import words
 
 MOST_REASONS = 6
@@ -25,11 +27,40 @@ def why(comparison: Comparison) -> str:
             f"{words.many(hard, 'hard regression')} on {words.many(tasks, 'task')}: one is enough, "
             f"whatever the rest gained ({summed})."
         )
+    soft = len({one.task_id for one in comparison.regressions})
+    none = (
+        "no task regressed" if not soft else f"no regression is hard (drops on {words.many(soft, 'task')} are in doubt)"
+    )
     if comparison.verdict == "improved":
-        return f"The {summed}, more than {threshold:g}, and no task regressed."
+        return f"The {summed}, more than {threshold:g}, and {none}."
     if comparison.paired.pairs == 0:
         return "No run of one arm has a partner in the other: there is nothing to compare."
-    return f"The {summed}, not more than {threshold:g}, and no task regressed."
+    return f"The {summed}, not more than {threshold:g}, and {none}."
+
+
+_DROPS = {
+    "objective_drop": ("objective checks passed", words.checks),
+    "objective_rate_drop": ("rate of checks passed", words.percent),
+    "composite_drop": ("composite", words.composite),
+}
+
+
+FEW = "; too few repeats to ever show it"
+
+
+def regression_details(reasons: Sequence[Regression]) -> tuple[str, ...]:
+    """What fell from where to where on one task; other regressions in the words they came with."""
+    details = [_detail(one) for one in reasons]
+    doubtful = any(detail.endswith(FEW) for detail in details)
+    return (*(detail.removesuffix(FEW) for detail in details), *((FEW.removeprefix("; "),) if doubtful else ()))
+
+
+def _detail(one: Regression) -> str:
+    if one.kind not in _DROPS or one.baseline is None or one.candidate is None:
+        return words.visible(one.detail)
+    label, show = _DROPS[one.kind]
+    chance = "" if one.p is None else f" (p {'' if one.p < 0.0001 else '= '}{words.p_value(one.p)})"
+    return f"{label} {show(one.baseline)} → {show(one.candidate)}{chance}"
 
 
 def promotion(comparison: Comparison) -> str:

@@ -6,7 +6,7 @@ from textwrap import fill
 from steelyard.domain.comparison import Comparison
 from steelyard.reports import words
 from steelyard.reports.tables import Table
-from steelyard.reports.view import Tone, View
+from steelyard.reports.view import Against, Tone, View, against_of
 
 Paint = Callable[[str, Tone], str]
 
@@ -26,15 +26,17 @@ def headline(comparison: Comparison) -> str:
     if gain is not None:
         tasks = words.many(len(comparison.tasks), "task")
         lines[0] += f" (net composite gain {words.composite(gain, sign=True)} over {tasks})"
-    found = comparison.regressions
-    lines += [
-        f"  regression: {words.name(one.task_id)}: {words.visible(one.detail)}" for one in found[:MOST_REGRESSIONS]
-    ]
+    found = against_of(comparison)
+    lines += [f"  {_kind(one)}: {one.task}: {'; '.join(one.details)}" for one in found[:MOST_REGRESSIONS]]
     if len(found) > MOST_REGRESSIONS:
-        lines.append(f"  and {words.many(len(found) - MOST_REGRESSIONS, 'more regression')}")
+        lines.append(f"  and on {words.many(len(found) - MOST_REGRESSIONS, 'more task')}")
     lines.append(f"  decision: {words.visible(comparison.decision.choice)}")
     lines.append(f"  promote: {promotion(comparison)}")
     return "\n".join(lines)
+
+
+def _kind(one: Against) -> str:
+    return "regression" if one.hard else "in doubt"
 
 
 def render(view: View, *, colour: bool = False) -> str:
@@ -132,16 +134,14 @@ def _tasks(view: View, paint: Paint) -> str:
     rows = [(t.name, t.baseline, t.candidate, t.delta, t.passed, t.runs, t.remark) for t in view.tasks]
     body = _painted(heads, rows, [t.tone for t in view.tasks], paint)
     if view.tasks_left_out:
-        body += f"\n({words.many(view.tasks_left_out, 'task')} with smaller changes not shown; --json has all)"
+        body += f"\n({words.many(view.tasks_left_out, 'task')} with changes between these not shown; --json has all)"
     return body
 
 
 def _regressions(view: View, paint: Paint) -> str:
     lines = []
     for one in view.regressions:
-        lines.append(
-            paint(f"{'hard' if one.hard else 'soft'}  {one.task}: {one.detail}", "bad" if one.hard else "even")
-        )
+        lines.append(paint(f"{_kind(one)}: {one.task}: {'; '.join(one.details)}", "bad" if one.hard else "even"))
         runs = [run.run_id for run in (*one.candidate_runs, *one.baseline_runs[:1])]
         if runs:
             lines.append(f"      see: {', '.join(runs)}")

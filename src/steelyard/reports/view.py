@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.domain.comparison import Comparison, Delta, TaskRow
+from steelyard.domain.comparison import Comparison, Delta, Regression, TaskRow
 from steelyard.reports import tables, words
-from steelyard.reports.sentences import method, promotion, why
+from steelyard.reports.sentences import method, promotion, regression_details, why
 from steelyard.reports.tables import Table
 
 Tone = Literal["good", "bad", "even", "unknown"]
@@ -71,10 +71,10 @@ class RunLink:
 
 @dataclass(frozen=True)
 class Against:
-    """One reason against the candidate, with runs to look at."""
+    """What speaks against the candidate on one task, with runs to look at."""
 
     task: str
-    detail: str
+    details: tuple[str, ...]
     hard: bool
     baseline_runs: tuple[RunLink, ...]
     candidate_runs: tuple[RunLink, ...]
@@ -116,8 +116,7 @@ TONES: dict[str | None, Tone] = {"improved": "good", "regressed": "bad", "neutra
 def view_of(comparison: Comparison, link: Link | None = None) -> View:
     """The view of a comparison; `link` gives the page of a run, where there are pages."""
     shown, left_out = shown_tasks(comparison)
-    regressions = comparison.regressions
-    ids = {row.task_id: row for row in comparison.tasks}
+    against = against_of(comparison, link)
     return View(
         baseline=words.name(comparison.baseline),
         candidate=words.name(comparison.candidate),
@@ -136,11 +135,8 @@ def view_of(comparison: Comparison, link: Link | None = None) -> View:
         arms=tables.arms(comparison),
         consumption=tables.consumption(comparison),
         others=tables.others(comparison),
-        regressions=tuple(
-            _against(one.detail, hard=one.hard, row=ids.get(one.task_id), task=one.task_id, link=link)
-            for one in regressions[:MOST_REGRESSIONS]
-        ),
-        regressions_left_out=max(0, len(regressions) - MOST_REGRESSIONS),
+        regressions=against[:MOST_REGRESSIONS],
+        regressions_left_out=max(0, len(against) - MOST_REGRESSIONS),
         excluded=tables.excluded(comparison),
         unpaired=tables.unpaired(comparison),
         treatment=tables.treatment(comparison),
@@ -151,13 +147,15 @@ def view_of(comparison: Comparison, link: Link | None = None) -> View:
 
 
 def shown_tasks(comparison: Comparison, most: int = MOST_TASKS) -> tuple[list[TaskRow], int]:
-    """The tasks worth a row: those with a regression or without a partner, then the largest changes; by delta."""
-    rows = sorted(comparison.tasks, key=_weight)[:most]
-    return sorted(rows, key=_place), max(0, len(comparison.tasks) - most)
-
-
-def _weight(row: TaskRow) -> tuple[bool, float, str]:
-    return not (row.regressions or row.status != "both"), -abs(row.delta or 0.0), row.task_id
+    """The tasks worth a row, by delta: those without a partner, then the largest losses and the largest gains."""
+    rows = sorted(comparison.tasks, key=_place)
+    if len(rows) <= most:
+        return rows, 0
+    alone = [row for row in rows if row.delta is None or row.status != "both"][: most // 3]
+    weighed = [row for row in rows if row.delta is not None and row.status == "both"]
+    half = (most - len(alone)) // 2
+    kept = [*weighed[:half], *weighed[max(half, len(weighed) - half) :], *alone]
+    return sorted(kept, key=_place), len(rows) - len(kept)
 
 
 def _place(row: TaskRow) -> tuple[float, str]:
@@ -270,14 +268,27 @@ def _gates(comparison: Comparison) -> list[Gate]:
     return found
 
 
-def _against(detail: str, *, hard: bool, row: TaskRow | None, task: str, link: Link | None) -> Against:
+def against_of(comparison: Comparison, link: Link | None = None) -> tuple[Against, ...]:
+    """The regressions task by task, hard ones first, the largest drop of the composite first among them."""
+    found: dict[str, list[Regression]] = {}
+    for one in comparison.regressions:
+        found.setdefault(one.task_id, []).append(one)
+    rows = {row.task_id: row for row in comparison.tasks}
+
     def linked(run_ids: tuple[str, ...]) -> tuple[RunLink, ...]:
         return tuple(RunLink(words.name(i), link(i) if link else None) for i in run_ids[:MOST_RUN_IDS])
 
-    return Against(
-        task=words.name(task),
-        detail=words.visible(detail),
-        hard=hard,
-        baseline_runs=linked(row.baseline_run_ids if row else ()),
-        candidate_runs=linked(row.candidate_run_ids if row else ()),
-    )
+    entries = []
+    for task, reasons in found.items():
+        row = rows.get(task)
+        hard = any(one.hard for one in reasons)
+        entry = Against(
+            task=words.name(task),
+            details=regression_details(reasons),
+            hard=hard,
+            baseline_runs=linked(row.baseline_run_ids if row else ()),
+            candidate_runs=linked(row.candidate_run_ids if row else ()),
+        )
+        delta = row.delta if row is not None and row.delta is not None else float("-inf")
+        entries.append((not hard, delta, task, entry))
+    return tuple(entry for *_, entry in sorted(entries, key=lambda e: e[:3]))

@@ -59,6 +59,11 @@ def count(value: float | None, *, sign: bool = False) -> str:
     return _signed(value, text, sign=sign)
 
 
+def checks(value: float | None) -> str:
+    """A mean number of checks."""
+    return UNKNOWN if value is None else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
 def composite(value: float | None, *, sign: bool = False) -> str:
     """A composite or a difference of two."""
     return UNKNOWN if value is None else _signed(value, f"{abs(value):.4f}", sign=sign)
