@@ -12,11 +12,12 @@ LARGEST = 64 * 1024 * 1024
 
 def register(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.epilog = (
-        'example: echo \'{"run_id": "r1", "outcome": "COMPLETED"}\' | steelyard score -\n'
+    parser.description = (
+        f"{parser.description}\n\n"
         "reads: run_id, outcome, stages[{name, attempts, passed}], wall_s, history_wall_s[] or baseline_p50_s,\n"
         "       resources{peak_memory_mb, memory_limit_mb, cpu_periods, cpu_throttled_periods}, weights{}"
     )
+    parser.epilog = 'example: echo \'{"run_id": "r1", "outcome": "COMPLETED"}\' | steelyard score -'
     parser.add_argument("file", metavar="FILE", help="a JSON file, or - for standard input")
     parser.add_argument("--json", action="store_true", help="print one JSON document (it always does)")
 
