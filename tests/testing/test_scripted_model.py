@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -232,6 +233,22 @@ def test_streams_that_break_and_streams_that_crawl(server: ScriptedModel) -> Non
 
     assert b"message_stop" not in got["cut"]
     assert b"message_stop" in got["slow"]
+
+
+def test_a_request_is_logged_as_it_arrives() -> None:
+    """A step that thinks for an hour is in the log at once, and the end of the server ends it."""
+    with ScriptedModel([{"text": "late", "delay_s": 3600}]) as slow:
+        connection = HTTPConnection("127.0.0.1", slow.port, timeout=60)
+        connection.request("POST", "/v1/messages", "{}")
+        deadline = time.monotonic() + 60
+        while not slow.requests and time.monotonic() < deadline:
+            time.sleep(0.01)
+        seen = [(entry.turn, entry.outcome) for entry in slow.requests]
+    with pytest.raises((HTTPException, ConnectionError)):
+        connection.getresponse()
+    connection.close()
+
+    assert seen == [(0, "reply")]
 
 
 def test_many_clients_at_once(server: ScriptedModel) -> None:

@@ -172,31 +172,32 @@ class _Exchange(BaseHTTPRequestHandler):
         return self._play(name, script.step(ask.replies), ask)
 
     def _play(self, name: str | None, step: Step, ask: Ask) -> None:
+        """Log the request as it arrives, think as long as the script says, then answer or fail."""
         model = self.server.model
-        fault = model.fault(name, ask.replies, step)
+        fault = model.fault(name, ask.replies, step) or Fault()
+        failing = fault.overflow or fault.status is not None
+        reply = compose(step, ask)
+        cut = fault.cut_after
+        answered = "cut" if cut is not None else "side" if reply.side else "reply"
+        outcome = "drop" if fault.drop else "error" if failing else answered
+        self._record(outcome, name, ask, status=(fault.status or 400) if failing else 200, unmet=reply.unmet)
         if step.delay_s and model.stopping.wait(step.delay_s):
             return self._hang_up()
-        if fault is not None and fault.drop:
-            self._record("drop", name, ask)
+        if fault.drop:
             return self._hang_up()
-        if fault is not None and (fault.overflow or fault.status is not None):
-            return self._fail(name, fault, ask)
-        reply = compose(step, ask)
-        cut = fault.cut_after if fault is not None else None
-        outcome = "cut" if cut is not None else "side" if reply.side else "reply"
-        self._record(outcome, name, ask, unmet=reply.unmet)
+        if failing:
+            return self._fail(fault, ask)
         if ask.stream:
-            return self._stream(wire.events(ask.protocol, reply), cut, fault.pause_s if fault is not None else None)
-        if fault is not None and fault.pause_s and model.stopping.wait(fault.pause_s):
+            return self._stream(wire.events(ask.protocol, reply), cut, fault.pause_s)
+        if fault.pause_s and model.stopping.wait(fault.pause_s):
             return self._hang_up()
         return self._json(200, wire.whole(ask.protocol, reply), half=cut is not None)
 
-    def _fail(self, name: str | None, fault: Fault, ask: Ask) -> None:
+    def _fail(self, fault: Fault, ask: Ask) -> None:
         status = fault.status or 400
         message, kind = fault.message or f"the script says {status}", fault.error_type
         if fault.overflow:
             message, kind = wire.OVERFLOW[ask.protocol]
-        self._record("error", name, ask, status=status)
         headers = {} if fault.retry_after_s is None else {"Retry-After": f"{fault.retry_after_s:g}"}
         self._json(status, wire.error(ask.protocol, status, message, kind), headers)
 
