@@ -224,11 +224,17 @@ versions = Table(
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),  # as Alembic makes it
 )
 
+
+def _only_for(dialect: str, statement: str) -> Any:
+    make: Any = DDL  # SQLAlchemy has no types for it
+    return make(statement).execute_if(dialect=dialect)
+
+
 # Looking a run up by the start of its id is a range scan: in SQLite by itself, in PostgreSQL with this kind of index.
-for _table, _column in ((runs, runs.c.run_id), (experiments, experiments.c.id)):
-    Index(f"ix_{_table.name}_prefix", _column, postgresql_ops={_column.name: "text_pattern_ops"}).ddl_if(
-        dialect="postgresql"
-    )
+# Plain DDL, because an `Index` with PostgreSQL's options would load that dialect wherever SQLite is used.
+for _table, _column in ((runs, "run_id"), (experiments, "id")):
+    _prefix_index = f"CREATE INDEX ix_{_table.name}_prefix ON {_table.name} ({_column} text_pattern_ops)"
+    event.listen(_table, "after_create", _only_for("postgresql", _prefix_index))
 
 # A score row never changes: rescoring adds a row. The database itself says no.
 SCORES_ARE_FIXED: dict[str, tuple[str, ...]] = {
@@ -249,11 +255,6 @@ SCORES_ARE_FIXED: dict[str, tuple[str, ...]] = {
         ),
     ),
 }
-
-
-def _only_for(dialect: str, statement: str) -> Any:
-    make: Any = DDL  # SQLAlchemy has no types for it
-    return make(statement).execute_if(dialect=dialect)
 
 
 for _dialect, _statements in SCORES_ARE_FIXED.items():
