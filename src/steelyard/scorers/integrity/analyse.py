@@ -7,11 +7,12 @@ from threading import Lock
 
 from steelyard.domain.diff import printable
 from steelyard.domain.evidence import Evidence
-from steelyard.scorers.integrity.model import EMPTY, Analyser, View
+from steelyard.scorers.integrity.model import EMPTY, Analyser, View, shifted
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python import Python
 from steelyard.scorers.integrity.sources import Source, sources
 from steelyard.scorers.integrity.trees import Trees
+from steelyard.scorers.integrity.trim import pieces
 
 CACHED_CHARS = 32_000_000
 
@@ -40,18 +41,17 @@ class _Cache:
         self._limit, self._size, self._lock = limit, 0, Lock()
         self._views: OrderedDict[bytes, tuple[int, View]] = OrderedDict()
 
-    def view(self, analyser: Analyser, text: str, lines_only: bool) -> View:
+    def view(self, analyser: Analyser, text: str, lines_only: bool, context: str) -> View:
         """The view of a text, made at most once while it stays in the cache."""
-        raw = text.encode("utf-8", "surrogatepass")
-        key = blake2b(
-            raw, digest_size=20, person=analyser.family[:15].encode(), key=b"l" if lines_only else b"s"
-        ).digest()
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20)
+        digest.update(f"\0{analyser.family}\0{lines_only}\0{context}".encode("utf-8", "surrogatepass"))
+        key = digest.digest()
         with self._lock:
             hit = self._views.get(key)
             if hit is not None:
                 self._views.move_to_end(key)
                 return hit[1]
-        view = analyser.lines(text) if lines_only else analyser.view(text)
+        view = analyser.lines(text) if lines_only else analyser.view(text, context)
         with self._lock:
             if key not in self._views:
                 self._views[key] = (len(text), view)
@@ -70,20 +70,44 @@ def pairs(evidence: Evidence, globs: tuple[str, ...]) -> list[Pair]:
 
 
 def _pair(source: Source) -> Pair:
-    analyser = analyser_for(source.path)
-    lines_only = bool(source.note)
-    before = _side(analyser_for(source.old_path), source.before, lines_only)
-    after = _side(analyser, source.after, lines_only)
-    notes = [note for note in (source.note, before.note, after.note) if note]
+    analyser, old = analyser_for(source.path), analyser_for(source.old_path)
+    if source.note or source.before is None or source.after is None or analyser.family != old.family:
+        before = _side(old, source.before, bool(source.note), "")
+        after = _side(analyser, source.after, bool(source.note), "")
+    else:
+        before, after = _both(analyser, source.before, source.after)
+    said = next((note for note in (source.note, before.note, after.note) if note), "")
     if {before.mode, after.mode} == {"syntax", "lines"}:
         # Two ways of counting can't be compared: the side that parses is read by lines too.
-        before = _side(analyser_for(source.old_path), source.before, True)
-        after = _side(analyser, source.after, True)
-    return Pair(source.path, before, after, notes[0] if notes else "", source.after or "")
+        before, after = _side(old, source.before, True, ""), _side(analyser, source.after, True, "")
+    return Pair(source.path, before, after, said, source.after or "")
 
 
-def _side(analyser: Analyser, text: str | None, lines_only: bool) -> View:
-    return EMPTY if text is None else _CACHE.view(analyser, text, lines_only)
+def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View]:
+    """Both sides of the smallest part that holds every difference and can be read by itself."""
+    views = (EMPTY, EMPTY)
+    context = (analyser.context(before), analyser.context(after))
+    for piece in pieces(analyser.family, before, after):
+        whole = piece.before == before
+        given = ("", "") if whole else context
+        views = (_side(analyser, piece.before, False, given[0]), _side(analyser, piece.after, False, given[1]))
+        if not any(view.note for view in views) and (whole or not _repeats(views, after)):
+            return shifted(views[0], piece.skipped), shifted(views[1], piece.skipped)
+    return views
+
+
+def _repeats(views: tuple[View, View], after: str) -> bool:
+    """Whether a part brings a test whose name may stand elsewhere in the file already."""
+    known = {test.name for test in views[0].tests}
+    return any(
+        after.count(test.name.rsplit(".", 1)[-1]) > 1 and after.count(f"def {test.name.rsplit('.', 1)[-1]}(") > 1
+        for test in views[1].tests
+        if test.name not in known
+    )
+
+
+def _side(analyser: Analyser, text: str | None, lines_only: bool, context: str) -> View:
+    return EMPTY if text is None else _CACHE.view(analyser, text, lines_only, context)
 
 
 def notes(changed: list[Pair]) -> str:

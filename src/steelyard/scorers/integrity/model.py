@@ -1,6 +1,6 @@
 """What an analyser sees in one side of a test file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 Mode = Literal["syntax", "lines", "none"]
@@ -68,6 +68,30 @@ class View:
 EMPTY = View()
 
 
+def shifted(view: View, lines: int) -> View:
+    """A view of a part as a view of its file, where so many lines stand before the part."""
+    if not lines:
+        return view
+
+    def checks(found: tuple[Check, ...]) -> tuple[Check, ...]:
+        return tuple(replace(check, line=check.line + lines) for check in found)
+
+    return replace(
+        view,
+        checks=checks(view.checks),
+        skips=tuple(replace(mark, line=mark.line + lines) for mark in view.skips),
+        tests=tuple(
+            replace(
+                test,
+                line=test.line + lines,
+                checks=checks(test.checks),
+                cut=None if test.cut is None else test.cut + lines,
+            )
+            for test in view.tests
+        ),
+    )
+
+
 class Analyser(Protocol):
     """Reads one side of a file; never raises on bad text."""
 
@@ -75,8 +99,11 @@ class Analyser(Protocol):
     def family(self) -> str:
         """The language family it reads."""
 
-    def view(self, text: str) -> View:
-        """What stands in the text, by syntax where it parses."""
+    def view(self, text: str, context: str = "") -> View:
+        """What stands in the text, by syntax where it parses; `context` tells what the rest of its file defines."""
+
+    def context(self, text: str) -> str:
+        """What a part of this text has to know of the rest."""
 
     def lines(self, text: str) -> View:
         """What stands in the text, by line rules alone."""

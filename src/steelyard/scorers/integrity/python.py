@@ -16,6 +16,11 @@ from steelyard.scorers.integrity.python_values import Function, constant, last_n
 
 MAX_NESTING = 90
 MAX_INDENT = 400
+_BINDINGS = re.compile(
+    r"(?m)^[ \t]*(?:import|from)[ \t][^\n(]*\b(?:pytest|unittest\w*|nose|testtools)\b[^\n(]*$"
+    r"|^\w+ *= *[^\n(]*\b(?:skip|xfail)\b[^\n]*$"
+)
+_DEFINED = re.compile(r"\bdef[ \t]+(\w+)|\bassert")
 HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
 
 
@@ -25,11 +30,16 @@ class Python:
 
     family: str = "python"
 
-    def view(self, text: str) -> View:
+    def context(self, text: str) -> str:
+        """The imports of test frameworks and aliases of skips, and the functions that assert."""
+        asserting = ",".join(sorted(_names_that_assert(text)))
+        return "\n".join([*(line.strip() for line in _BINDINGS.findall(text)), f"# {asserting}"])
+
+    def view(self, text: str, context: str = "") -> View:
         """By syntax; statement by statement where the whole does not parse."""
         tree, note = parse(text)
         try:
-            return _Module(tree).view(note)
+            return _Module(tree, context).view(note)
         except (RecursionError, MemoryError):
             return self.lines(text, "nested too deep to parse")
 
@@ -64,6 +74,17 @@ def _too_deep(text: str) -> bool:
     return re.search(r"(?:(?:not|-|~|\+|\*\*|lambda:|await)\s*){200}|(?:\w+ if \w+ else ){100}", text) is not None
 
 
+def _names_that_assert(text: str) -> set[str]:
+    """The functions in whose text an assertion stands, roughly: a part of the file may call them."""
+    found, name = set(), ""
+    for match in _DEFINED.finditer(text):
+        if match.group(1):
+            name = match.group(1)
+        else:
+            found.add(name)
+    return {name for name in found if name and not name.startswith("test")}
+
+
 @dataclass(slots=True)
 class _Unit:
     """A function of the module: its own checks and the functions of the module it calls."""
@@ -78,12 +99,15 @@ class _Unit:
 class _Module:
     """One pass over a module: its functions, what each asserts, what each calls."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, context: str = "") -> None:
         self.tree = tree
         self.nodes = list(ast.walk(tree))
+        self.outside = list(ast.walk(tolerant.parse(context)))
+        self.helpers = set(context.rpartition("# ")[2].split(","))
         self.units: list[_Unit] = []
         self.loose: list[Check] = []
         self._owners: list[tuple[int, int, str]] = []
+        self._bases = {last_name(base) for node in self.nodes if isinstance(node, ast.ClassDef) for base in node.bases}
         self._block(tree.body, "", True)
         self.asserting = self._asserting()
 
@@ -91,7 +115,7 @@ class _Module:
         loose: list[ast.stmt] = []
         for node in body:
             if isinstance(node, ast.ClassDef):
-                self._block(node.body, f"{inside}{node.name}.", collected and _collects_class(node))
+                self._block(node.body, f"{inside}{node.name}.", collected and self._collects(node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._function(node, inside, collected)
             elif isinstance(node, ast.If | ast.Try | ast.With) and _defines(node):
@@ -106,6 +130,12 @@ class _Module:
                 loose.append(node)
         self.loose.extend(replace(check, test=inside.rstrip(".")) for check in checks_in(loose).checks)
 
+    def _collects(self, node: ast.ClassDef) -> bool:
+        """Pytest takes `Test…` classes without a constructor; unittest what is derived; a base runs in its children."""
+        if any(isinstance(item, ast.FunctionDef) and item.name == "__init__" for item in node.body) and not node.bases:
+            return False
+        return node.name.startswith("Test") or bool(node.bases) or node.name in self._bases
+
     def _function(self, node: Function, inside: str, collected: bool) -> None:
         is_test = collected and node.name.startswith("test") and not _is_fixture(node)
         self.units.append(_Unit(node, inside + node.name, inside, checks_in(node.body), is_test))
@@ -115,6 +145,8 @@ class _Module:
     def _asserting(self) -> set[str]:
         """The names of functions that assert, themselves or through one another."""
         names = {unit.node.name for unit in self.units if any(check.counts for check in unit.found.checks)}
+        own = {unit.node.name for unit in self.units}
+        names |= self.helpers - own
         for _ in range(4):
             more = {unit.node.name for unit in self.units if unit.found.calls.keys() & names}
             if more <= names:
@@ -124,7 +156,7 @@ class _Module:
 
     def view(self, note: str) -> View:
         """Everything that was seen."""
-        names = Names(self.nodes)
+        names = Names([*self.outside, *self.nodes])
         skips = tuple(replace(mark, test=self._owner(mark.line)) for mark in marks_in(self.nodes, names))
         checks = [*self.loose]
         for unit in self.units:
@@ -155,13 +187,6 @@ class _Module:
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     first = body[0] if body else None
     return body[1:] if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) else body
-
-
-def _collects_class(node: ast.ClassDef) -> bool:
-    """Pytest takes `Test…` classes without a constructor; unittest takes anything derived from a test case."""
-    if any(isinstance(item, ast.FunctionDef) and item.name == "__init__" for item in node.body) and not node.bases:
-        return False
-    return node.name.startswith("Test") or bool(node.bases)
 
 
 def _is_fixture(node: Function) -> bool:

@@ -31,7 +31,11 @@ class Trees:
 
     family: str
 
-    def view(self, text: str) -> View:
+    def context(self, text: str) -> str:
+        """Nothing: what counts here is told by its own name."""
+        return ""
+
+    def view(self, text: str, context: str = "") -> View:
         """By syntax; by line rules where the text does not parse or the grammar is not installed."""
         loaded = load(self.family)
         if loaded is None:
