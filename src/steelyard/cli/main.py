@@ -17,12 +17,17 @@ COMMANDS: dict[str, str] = {
     "init": "write a suite to start from",
     "validate": "check a suite file and name every mistake at its line",
     "plan": "say how many repeats a wanted effect takes, and what they cost",
+    "rehearse": "run a suite with a scripted model: real agents, no key, no money",
     "run": "run a suite: tasks × arms × repeats, graded and stored",
     "grade": "grade changes that are already there, with no agent",
     "score": "score one finished run described as JSON",
     "compare": "weigh two arms: verdict, decision, and every number behind them",
+    "rescore": "grade stored runs again, and say which verdicts change",
+    "promote": "propose the change that won: the plan, or with --open the pull request",
     "runs": "list stored runs",
     "show": "show one run: scorers, diff, timings",
+    "export": "write run records: JSON lines, CSV or Parquet",
+    "import": "store run records from elsewhere",
     "db": "bring the store's schema up to date, check it, back it up, restore it",
     "prune": "remove runs that finished long ago",
     "doctor": "say what works on this machine and how to get what doesn't",
@@ -80,10 +85,17 @@ def _answer(arguments: list[str]) -> int:
     if first not in COMMANDS:
         hint = _near(first, COMMANDS)
         raise UsageError(f"steelyard: unknown command '{_shown(first)}'{hint} (steelyard --help lists them)")
-    module = import_module(f"steelyard.cli.{first.replace('-', '_')}")
+    module = import_module(module_of(first))
     args = parser_for(first).parse_args(arguments[1:])
     code: int = module.main(args)
     return code
+
+
+def module_of(name: str) -> str:
+    """The module of a command; a name that Python keeps for itself (`import`) is followed by _."""
+    import keyword
+
+    return f"steelyard.cli.{name.replace('-', '_')}{'_' if keyword.iskeyword(name) else ''}"
 
 
 def _overview() -> str:
@@ -114,7 +126,7 @@ def parser_for(name: str) -> "argparse.ArgumentParser":
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    import_module(f"steelyard.cli.{name.replace('-', '_')}").register(parser)
+    import_module(module_of(name)).register(parser)
     return parser
 
 
