@@ -5,19 +5,21 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.engine.lab import Job, Lab, Observer
+from steelyard.engine.lab import Job, Lab, Observer, instant
 from steelyard.settings import Settings
 
 if TYPE_CHECKING:
     from steelyard.domain.evidence import Evidence
     from steelyard.domain.grade import JudgeResult
+    from steelyard.domain.suite import JudgeSpec
+    from steelyard.judge.jury import Jury, Seats
     from steelyard.sandboxes.base import SandboxProvider
     from steelyard.store.database import Store
 
@@ -71,6 +73,56 @@ def open_lab(settings: Settings, choices: Choices) -> Iterator[Lab]:
             judge=choices.judge,
             observer=choices.observer,
         )
+
+
+@dataclass(frozen=True)
+class JudgeWish:
+    """What a command line says of judging: auto, none or a backend's name, and a model."""
+
+    name: str = "auto"
+    model: str | None = None
+
+
+@contextmanager
+def open_judge(
+    wish: JudgeWish, specs: "Sequence[JudgeSpec]", environ: Mapping[str, str], note: Callable[[str], None]
+) -> "Iterator[Callable[[Evidence, Job], JudgeResult | None] | None]":
+    """Who judges the runs of tasks with these `judge` specs, or None when nobody does; `note` hears why, once."""
+    from steelyard.judge.base import About
+    from steelyard.judge.choose import Choice
+
+    choice = Choice(wish.name, wish.model, environ, note)
+    if not choice.look(specs):
+        yield None
+        return
+    with open_jury(choice.seats, environ) as jury:
+
+        def judge(evidence: "Evidence", job: Job) -> "JudgeResult | None":
+            cell = job.cell
+            injected = [environ[name] for name in job.arm.env if environ.get(name)]
+            return jury.judge(evidence, About(cell.task_id, cell.arm, cell.repeat), injected)
+
+        yield judge
+
+
+def open_jury(seats: "Seats", environ: Mapping[str, str]) -> "Jury":
+    """A jury with the machine's clocks, whose waiting ends when the program is stopped; a context manager."""
+    from steelyard.judge.consult import Surroundings
+    from steelyard.judge.jury import Jury
+
+    clock = SystemClock()
+    return Jury(seats, environ, Surroundings(lambda: instant(clock.now()), clock.monotonic, _stopped_within))
+
+
+def _stopped_within(seconds: float) -> bool:
+    """Sleep; True as soon as the program is to stop."""
+    import select
+
+    from steelyard.sandboxes.process import INTERRUPTER
+
+    poll = select.poll()
+    poll.register(INTERRUPTER, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     """The command's options: those of `run`, with the suite given."""
     parser.epilog = "example: steelyard demo --repeats 2"
     run.add_options(parser)
-    parser.set_defaults(suite=SUITE)
+    parser.set_defaults(suite=SUITE, judge="none")
 
 
 def main(args: argparse.Namespace) -> int:

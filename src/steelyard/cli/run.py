@@ -19,7 +19,7 @@ from steelyard.engine.lab import Job, Lab, instant
 from steelyard.engine.plan import plan
 from steelyard.errors import InputError
 from steelyard.settings import read_settings
-from steelyard.wiring import Choices, new_id, open_lab, open_store
+from steelyard.wiring import Choices, JudgeWish, new_id, open_judge, open_lab, open_store
 
 if TYPE_CHECKING:
     from steelyard.store.database import Store
@@ -66,9 +66,10 @@ def main(args: argparse.Namespace) -> int:
 
     suite = narrowed(load_suite(args.suite), args)
     provider = choose(args.sandbox)
-    with open_store(read_settings()) as store:
+    wish, specs = JudgeWish(args.judge, args.judge_model), [task.judge for task in suite.tasks]
+    with open_judge(wish, specs, os.environ, note) as judge, open_store(read_settings()) as store:
         experiment = _experiment(store, suite, args)
-        ended = conduct(store, experiment, args, Choices(provider, Path(suite.root), os.environ))
+        ended = conduct(store, experiment, args, Choices(provider, Path(suite.root), os.environ, judge=judge))
         return conclude(store, ended.experiment, ended.report, as_json=args.json)
 
 

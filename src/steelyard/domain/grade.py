@@ -1,5 +1,6 @@
 """What a scorer or a judge says of a run."""
 
+import math
 from typing import Literal
 
 from pydantic import Field, NonNegativeFloat
@@ -110,7 +111,10 @@ class JudgeResult(Record):
 
     @property
     def judge01(self) -> float | None:
-        """The mean of (x - 1) / 4 over the three ratings; None when there are none."""
+        """The mean of (x - 1) / 4 over the three ratings, of a panel over its members; None without ratings."""
+        each = [one for one in (member.judge01 for member in self.members) if one is not None]
+        if each:
+            return math.fsum(each) / len(each)
         ratings = (self.task_completion, self.instruction_adherence, self.efficiency)
         known = [rating for rating in ratings if rating is not None]
         return sum((rating - 1) / 4 for rating in known) / 3 if len(known) == 3 else None

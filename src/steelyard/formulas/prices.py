@@ -1,7 +1,8 @@
 """What models cost, in USD per million tokens, for agents and judges that report no cost of their own.
 
-Prices change: `PRICES_DATE` says when this table was written, and `prices` of an arm or a judge overrides it. A model that is not
-listed, or a kind of token whose price is not known, makes the cost unknown: nothing is guessed from a similar name.
+Prices change: `PRICES_DATE` says when this table was written, and `prices` of an arm or a judge overrides it. A model
+that is not listed, or a kind of token whose price is not known, makes the cost unknown: nothing is guessed from a
+similar name.
 """
 
 import re
