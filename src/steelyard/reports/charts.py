@@ -3,13 +3,10 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.errors import InputError
 from steelyard.reports.view import Measure, Task, View
-
-if TYPE_CHECKING:
-    import altair as alt
 
 MISSING = "an HTML report needs the extra 'report': pip install 'steelyard[report]' (text, json and md work without it)"
 # Colours that can be told apart without red and green, on white and on black.
@@ -42,7 +39,7 @@ def charts_of(view: View) -> tuple[Chart, ...]:
     return tuple(found)
 
 
-def task_deltas(tasks: list[Task]) -> "alt.Chart":
+def task_deltas(tasks: list[Task]) -> Any:
     """A bar a task: the change of its composite, the worst at the top."""
     alt = load_altair()
     rows = [
@@ -66,13 +63,13 @@ def task_deltas(tasks: list[Task]) -> "alt.Chart":
     )
 
 
-def forest(measures: list[Measure]) -> "alt.VConcatChart":
+def forest(measures: list[Measure]) -> Any:
     """A row a measure, each on its own scale with zero in it: the mean as a dot, the 95 % interval as a line."""
     alt = load_altair()
     return alt.vconcat(*map(_forest_row, measures), spacing=6)
 
 
-def _forest_row(measure: Measure) -> "alt.LayerChart":
+def _forest_row(measure: Measure) -> Any:
     alt = load_altair()
     mean, low, high = measure.numbers or (0.0, None, None)
     row = {
@@ -90,7 +87,7 @@ def _forest_row(measure: Measure) -> "alt.LayerChart":
         "mean:Q",
         title=None,
         scale=alt.Scale(domain=[-reach, reach], nice=False),
-        axis=alt.Axis(tickCount=5, format="~s" if reach >= 1000 else ".3~g"),
+        axis=alt.Axis(tickCount=5, format=",.0f" if reach >= 1000 else ".3~g"),
     )
     y = alt.Y("name:N", title=None, axis=_names())
     tips = [
@@ -111,12 +108,12 @@ def _forest_row(measure: Measure) -> "alt.LayerChart":
     return alt.layer(*marks, dot).properties(width=WIDTH, height=30)
 
 
-def _names() -> "alt.Axis":
+def _names() -> Any:
     """Names to the left, of the same width in every chart so that they line up."""
     return load_altair().Axis(labelLimit=220, minExtent=120, ticks=False, domain=False)
 
 
-def _colour(labels: dict[str, str]) -> "alt.Color":
+def _colour(labels: dict[str, str]) -> Any:
     alt = load_altair()
     return alt.Color("tone:N", legend=None, scale=alt.Scale(domain=list(labels), range=[COLOURS[t] for t in labels]))
 
@@ -127,7 +124,7 @@ def _unique(place: int, name: str, tasks: list[Task]) -> str:
     return name + "\u200b" * same
 
 
-def _drawn(key: str, chart: "alt.TopLevelMixin", label: str) -> Chart:
+def _drawn(key: str, chart: Any, label: str) -> Chart:
     import vl_convert
 
     alt = load_altair()
@@ -140,9 +137,17 @@ def _drawn(key: str, chart: "alt.TopLevelMixin", label: str) -> Chart:
         ),
     ).to_dict()
     svg = vl_convert.vegalite_to_svg(spec, vl_version=_version())
-    # Ids must differ between the drawings of one page.
-    svg = re.sub(r'(id="|url\(#|href="#)', rf"\1{key}-", svg)
-    return Chart(key, spec, svg, label)
+    return Chart(key, spec, _own_ids(svg, key), label)
+
+
+def _own_ids(svg: str, key: str) -> str:
+    """Ids that differ between the drawings of one page and are the same each time: the library only counts on."""
+    numbers: dict[str, int] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        return f"{match[1]}{key}-{numbers.setdefault(match[2], len(numbers) + 1)}"
+
+    return re.sub(r'(\bid="|url\(#|href="#)([\w-]+)', renamed, svg)
 
 
 def load_altair() -> Any:
@@ -160,7 +165,7 @@ def javascript() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, for a page that asks nobody for anything."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle(vl_version=_version())
+    bundle: str = vl_convert.javascript_bundle(snippet=None, vl_version=_version())
     return bundle
 
 

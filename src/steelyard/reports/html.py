@@ -36,7 +36,7 @@ def render(view: View) -> str:
     """The whole page."""
     template = _template()
     charts = {chart.key: chart for chart in charts_of(view)}
-    library = javascript().replace("</", "<\\/") if charts else ""
+    library = javascript().replace("</script", "<\\/script") if charts else ""
     scripts = [library, _DRAW] if charts else []
     return template.render(
         view=view,

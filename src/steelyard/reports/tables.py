@@ -61,7 +61,8 @@ def consumption(comparison: Comparison) -> Table:
         before, after = getattr(base, field), getattr(cand, field)
         rows.append((label, show(before), show(after), words.relative(after, before), _unknown(field, base, cand)))
     heads = ("measure", words.name(comparison.baseline), words.name(comparison.candidate), "change", "runs unknown")
-    return Table(heads, tuple(rows))
+    width = 5 if any(row[4] for row in rows) else 4
+    return Table(heads[:width], tuple(row[:width] for row in rows))
 
 
 def _unknown(field: str, base: ArmMetrics, cand: ArmMetrics) -> str:
