@@ -21,7 +21,7 @@ from sqlalchemy import (
     event,
 )
 
-VERSION = "0002"  # the last revision under migrations/versions; a test holds the two together
+VERSION = "0003"  # the last revision under migrations/versions; a test holds the two together
 
 metadata = MetaData()
 _counter = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts by itself only in an INTEGER PRIMARY KEY
@@ -202,6 +202,33 @@ api_tokens = Table(
     _text("expires_at", null=True),
     _text("last_used_at", null=True),
     _text("revoked_at", null=True),
+)
+
+# What people make over HTTP. A scenario may be edited; the task made of it keeps its own frozen snapshot (`tasks`).
+scenarios = Table(
+    "scenarios",
+    metadata,
+    _count(),
+    _text("workspace"),
+    _text("name"),
+    _whole("revision", null=False),
+    _text("created_at"),
+    _text("updated_at"),
+    _text("record"),
+    Index("ix_scenarios_name", "workspace", "name", unique=True),
+    Index("ix_scenarios_workspace", "workspace", "seq"),
+)
+
+workspace_tasks = Table(
+    "workspace_tasks",
+    metadata,
+    _count(),
+    _text("workspace"),
+    _text("task_id"),
+    Column("sha256", String(64), nullable=False),
+    _text("created_at"),
+    Index("ix_workspace_tasks_id", "workspace", "task_id", unique=True),
+    Index("ix_workspace_tasks_workspace", "workspace", "seq"),
 )
 
 leases = Table(

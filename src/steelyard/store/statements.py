@@ -21,7 +21,10 @@ _cell = (
     _RUNS.arm == bindparam("arm"),
     _RUNS.repeat == bindparam("repeat"),
 )
-COUNTING_TRIES = select(_RUNS.seq, _RUNS.infrastructure).where(*_cell, _RUNS.replaced == 0)
+# Within the workspace: whoever may write elsewhere can't make a run of this one count no more.
+COUNTING_TRIES = select(_RUNS.seq, _RUNS.infrastructure).where(
+    *_cell, _RUNS.workspace == bindparam("workspace"), _RUNS.replaced == 0
+)
 REPLACE_TRIES = (
     update(schema.runs)
     .where(
@@ -29,6 +32,7 @@ REPLACE_TRIES = (
         _RUNS.task_id == bindparam("of_task_id"),
         _RUNS.arm == bindparam("of_arm"),
         _RUNS.repeat == bindparam("of_repeat"),
+        _RUNS.workspace == bindparam("of_workspace"),
         _RUNS.replaced == 0,
     )
     .values(replaced=1)

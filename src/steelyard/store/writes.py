@@ -137,11 +137,14 @@ def _again(connection: "Connection", run: Run, record: str) -> Scorecard | None:
 
 def _replace(connection: "Connection", run: Run) -> int:
     """Of all tries of a cell one counts: the newest that was measured, else the newest. 1 when it isn't this one."""
-    earlier = connection.execute(COUNTING_TRIES, _cell(run)).all()
+    if not run.experiment:
+        return 0  # it belongs to no plan: nothing is another try of it
+    mine = {**_cell(run), "workspace": run.workspace}
+    earlier = connection.execute(COUNTING_TRIES, mine).all()
     if run.is_infrastructure and any(not infrastructure for _, infrastructure in earlier):
         return 1
     if earlier:
-        connection.execute(REPLACE_TRIES, {f"of_{name}": value for name, value in _cell(run).items()})
+        connection.execute(REPLACE_TRIES, {f"of_{name}": value for name, value in mine.items()})
     return 0
 
 
