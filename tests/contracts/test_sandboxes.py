@@ -13,16 +13,22 @@ from steelyard.domain.suite import Limits
 from steelyard.errors import InfraError
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox, SandboxProvider, SandboxSpec, shell
 from steelyard.sandboxes.bwrap import BwrapProvider
+from steelyard.sandboxes.docker import DockerProvider
 from steelyard.sandboxes.local import LocalProvider
 from steelyard.sandboxes.process import INTERRUPTER, interrupt_all
 
-PROVIDERS: dict[str, Callable[[], SandboxProvider]] = {"local": LocalProvider, "bwrap": BwrapProvider}
+PROVIDERS: dict[str, Callable[[], SandboxProvider]] = {
+    "local": LocalProvider,
+    "bwrap": BwrapProvider,
+    "docker": lambda: DockerProvider(os.environ.get("STEELYARD_TEST_IMAGE")),
+}
+HOST = ["local", pytest.param("bwrap", marks=pytest.mark.bwrap)]  # those that share this machine's files and processes
 LONG_S = 120.0
 NO_LIMITS = Limits()
 Open = Callable[..., Sandbox]
 
 
-@pytest.fixture(params=["local", pytest.param("bwrap", marks=pytest.mark.bwrap)])
+@pytest.fixture(params=[*HOST, pytest.param("docker", marks=pytest.mark.docker)])
 def provider(request: pytest.FixtureRequest) -> SandboxProvider:
     """A provider of each type."""
     return PROVIDERS[request.param]()
@@ -187,7 +193,15 @@ def test_the_environment_is_clean(open_sandbox: Open) -> None:
     result = sandbox.exec(Command(("env",), LONG_S, env={"FROM_COMMAND": "2", "BOTH": "command"}))
     env = dict(line.split("=", 1) for line in result.stdout.text().splitlines())
 
-    assert set(env) - {"RUSTUP_HOME", "PWD"} == {"PATH", "HOME", "TMPDIR", "LANG", "FROM_SPEC", "FROM_COMMAND", "BOTH"}
+    assert set(env) - {"RUSTUP_HOME", "PWD", "HOSTNAME"} == {
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "LANG",
+        "FROM_SPEC",
+        "FROM_COMMAND",
+        "BOTH",
+    }
     assert (env["HOME"], env["TMPDIR"], env["BOTH"]) == (sandbox.home, sandbox.tmp, "command")
 
 
@@ -441,6 +455,7 @@ def test_files_that_outgrow_the_quota_end_the_command(open_sandbox: Open) -> Non
     assert (result.over_disk, result.timed_out, result.exit_code) == (True, False, 128 + signal.SIGXFSZ)
 
 
+@pytest.mark.parametrize("provider", HOST, indirect=True)
 def test_what_was_used_is_metered(open_sandbox: Open) -> None:
     """Before anything ran all is unknown; afterwards CPU time and peak memory are about what the command used."""
     sandbox = open_sandbox()
@@ -457,6 +472,7 @@ def test_what_was_used_is_metered(open_sandbox: Open) -> None:
     assert (used.cpu_periods, used.cpu_throttled_periods, used.oom_kills) == (None, None, None)
 
 
+@pytest.mark.parametrize("provider", HOST, indirect=True)
 def test_a_closed_sandbox_stays_closed(open_sandbox: Open, tmp_path: Path) -> None:
     """Closing twice is safe, runs nothing any more, keeps the tree, removes home and temporary files."""
     sandbox = open_sandbox()
@@ -474,6 +490,7 @@ def test_a_closed_sandbox_stays_closed(open_sandbox: Open, tmp_path: Path) -> No
         sandbox.exec(shell("true", LONG_S))
 
 
+@pytest.mark.parametrize("provider", HOST, indirect=True)
 def test_no_zombie_stays(open_sandbox: Open) -> None:
     """What a sandbox's commands orphaned is reaped: nothing is left below its warden."""
     sandbox = open_sandbox()
