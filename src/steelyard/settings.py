@@ -13,7 +13,6 @@ class Settings:
     home: Path
     store_url: str
     scratch: Path | None
-    workspace: str | None
 
     @property
     def artifacts(self) -> Path:
@@ -22,7 +21,7 @@ class Settings:
 
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
-    """Settings from `STEELYARD_HOME`, `STEELYARD_STORE`, `STEELYARD_SCRATCH` and `STEELYARD_WORKSPACE`."""
+    """Settings from `STEELYARD_HOME`, `STEELYARD_STORE` and `STEELYARD_SCRATCH`."""
     env = os.environ if environ is None else environ
     home = Path(env.get("STEELYARD_HOME") or ".steelyard").absolute()
     scratch = env.get("STEELYARD_SCRATCH")
@@ -30,5 +29,4 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         home=home,
         store_url=env.get("STEELYARD_STORE") or f"sqlite:///{home / 'steelyard.db'}",
         scratch=Path(scratch).absolute() if scratch else None,
-        workspace=env.get("STEELYARD_WORKSPACE") or None,
     )
