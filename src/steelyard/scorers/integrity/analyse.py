@@ -1,7 +1,7 @@
 """The seam: which analyser reads a file, and both sides of it in the same way."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Lock
 
@@ -15,6 +15,7 @@ from steelyard.scorers.integrity.trees import Trees
 from steelyard.scorers.integrity.trim import pieces
 
 CACHED_CHARS = 32_000_000
+SYNTAX_CHARS = 500_000
 
 
 def analyser_for(path: str) -> Analyser:
@@ -32,33 +33,38 @@ class Pair:
     after: View
     note: str = ""
     after_text: str = ""
+    cost: int = 0
 
 
 class _Cache:
-    """Views by content, so that both scorers and both sides share the work; bounded by the text it stands for."""
+    """Read files by content, so that both scorers share the work; bounded by the text they stand for."""
 
     def __init__(self, limit: int) -> None:
         self._limit, self._size, self._lock = limit, 0, Lock()
-        self._views: OrderedDict[bytes, tuple[int, View]] = OrderedDict()
+        self._pairs: OrderedDict[bytes, tuple[int, Pair]] = OrderedDict()
 
-    def view(self, analyser: Analyser, text: str, lines_only: bool, context: str) -> View:
-        """The view of a text, made at most once while it stays in the cache."""
-        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20)
-        digest.update(f"\0{analyser.family}\0{lines_only}\0{context}".encode("utf-8", "surrogatepass"))
+    def pair(self, source: Source) -> Pair:
+        """Both sides of a file, read at most once while they stay in the cache."""
+        digest = blake2b(digest_size=20)
+        size = 0
+        for part in (source.path, source.old_path, source.note, source.before, source.after):
+            raw = b"\0none" if part is None else part.encode("utf-8", "surrogatepass")
+            size += len(raw)
+            digest.update(b"%d " % len(raw) + raw)
         key = digest.digest()
         with self._lock:
-            hit = self._views.get(key)
+            hit = self._pairs.get(key)
             if hit is not None:
-                self._views.move_to_end(key)
+                self._pairs.move_to_end(key)
                 return hit[1]
-        view = analyser.lines(text) if lines_only else analyser.view(text, context)
+        pair = _pair(source)
         with self._lock:
-            if key not in self._views:
-                self._views[key] = (len(text), view)
-                self._size += len(text)
-            while self._size > self._limit and self._views:
-                self._size -= self._views.popitem(last=False)[1][0]
-        return view
+            if key not in self._pairs:
+                self._pairs[key] = (size, pair)
+                self._size += size
+            while self._size > self._limit and self._pairs:
+                self._size -= self._pairs.popitem(last=False)[1][0]
+        return pair
 
 
 _CACHE = _Cache(CACHED_CHARS)
@@ -66,7 +72,14 @@ _CACHE = _Cache(CACHED_CHARS)
 
 def pairs(evidence: Evidence, globs: tuple[str, ...]) -> list[Pair]:
     """Every changed test file, read on both sides."""
-    return [_pair(source) for source in sources(evidence, globs)]
+    left, found = SYNTAX_CHARS, []
+    # A new file can't weaken anything: what is read by syntax before the bound is reached is what was there before.
+    for source in sorted(sources(evidence, globs), key=lambda source: source.before is None):
+        lines_only = left <= 0 and not source.note
+        pair = _CACHE.pair(replace(source, note="the change is very large") if lines_only else source)
+        left -= pair.cost
+        found.append(pair)
+    return sorted(found, key=lambda pair: pair.path)
 
 
 def _pair(source: Source) -> Pair:
@@ -74,26 +87,29 @@ def _pair(source: Source) -> Pair:
     if source.note or source.before is None or source.after is None or analyser.family != old.family:
         before = _side(old, source.before, bool(source.note), "")
         after = _side(analyser, source.after, bool(source.note), "")
+        size = len(source.before or "") + len(source.after or "")
     else:
-        before, after = _both(analyser, source.before, source.after)
+        before, after, size = _both(analyser, source.before, source.after)
     said = next((note for note in (source.note, before.note, after.note) if note), "")
     if {before.mode, after.mode} == {"syntax", "lines"}:
         # Two ways of counting can't be compared: the side that parses is read by lines too.
         before, after = _side(old, source.before, True, ""), _side(analyser, source.after, True, "")
-    return Pair(source.path, before, after, said, source.after or "")
+    cost = size if "syntax" in {before.mode, after.mode} else 0
+    return Pair(source.path, before, after, said, source.after or "", cost)
 
 
-def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View]:
+def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View, int]:
     """Both sides of the smallest part that holds every difference and can be read by itself."""
-    views = (EMPTY, EMPTY)
+    views, size = (EMPTY, EMPTY), 0
     context = (analyser.context(before), analyser.context(after))
     for piece in pieces(analyser.family, before, after):
         whole = piece.before == before
+        size += len(piece.before) + len(piece.after)
         given = ("", "") if whole else context
         views = (_side(analyser, piece.before, False, given[0]), _side(analyser, piece.after, False, given[1]))
         if not any(view.note for view in views) and (whole or not _repeats(views, after)):
-            return shifted(views[0], piece.skipped), shifted(views[1], piece.skipped)
-    return views
+            return shifted(views[0], piece.skipped), shifted(views[1], piece.skipped), size
+    return *views, size
 
 
 def _repeats(views: tuple[View, View], after: str) -> bool:
@@ -107,7 +123,9 @@ def _repeats(views: tuple[View, View], after: str) -> bool:
 
 
 def _side(analyser: Analyser, text: str | None, lines_only: bool, context: str) -> View:
-    return EMPTY if text is None else _CACHE.view(analyser, text, lines_only, context)
+    if text is None:
+        return EMPTY
+    return analyser.lines(text) if lines_only else analyser.view(text, context)
 
 
 def notes(changed: list[Pair]) -> str:

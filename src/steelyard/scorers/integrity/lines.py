@@ -8,8 +8,8 @@ from steelyard.scorers.integrity.model import Check, Mark, View
 
 # Every pattern takes an unclosed string to the end of its line and an unclosed comment to the end of the text: a
 # match never fails after a long look, so hostile text costs linear time.
-_DOUBLE = r'"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\Z)'
-_SINGLE = r"'(?:\\.|[^'\\\n])*+(?:'|(?=\n)|\Z)"
+_DOUBLE = r'"(?:\\.|[^"\\\n])*+"?'
+_SINGLE = r"'(?:\\.|[^'\\\n])*+'?"
 _CHAR = r"'(?:\\[^\n]{1,8}?|[^'\\\n])'"
 _SLASHES = r"//[^\n]*"
 _BLOCK = r"/\*.*?(?:\*/|\Z)"
@@ -53,7 +53,7 @@ _PYTHON = _rules(
     ),
 )
 _JAVASCRIPT = _rules(
-    (_DOUBLE, _SINGLE, r"`(?:\\.|[^`\\])*+(?:`|\Z)", _SLASHES, _BLOCK),
+    (_DOUBLE, _SINGLE, r"`(?:\\.|[^`\\])*+`?", _SLASHES, _BLOCK),
     (
         r"(?<![\w$.])expect(?:\.soft|\.poll)?[ \t]*\(",
         r"(?<![\w$.])assert(?:\.\w+)*[ \t]*\(",
@@ -81,7 +81,7 @@ _JAVASCRIPT = _rules(
     ),
 )
 _GO = _rules(
-    (_DOUBLE, r"`[^`]*+(?:`|\Z)", _CHAR, r"//(?!go:build|[ ]?\+build)[^\n]*", _BLOCK),
+    (_DOUBLE, r"`[^`]*+`?", _CHAR, r"//(?!go:build|[ ]?\+build)[^\n]*", _BLOCK),
     (
         r"(?<![\w.])\w*[tTbBfF]\w{0,3}\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(",
         r"(?<![\w.])(?:assert|require|is|check|must|qt|td|assertions?)\.[A-Z]\w*\(",
@@ -139,7 +139,7 @@ _RUBY = _rules(
     ),
 )
 _RUST = _rules(
-    (r'\br#+".*?(?:"#|\Z)', r'\br"[^"]*+(?:"|\Z)', r'"(?:\\.|[^"\\])*+(?:"|\Z)', _CHAR, _SLASHES, _BLOCK),
+    (r'\br#+".*?(?:"#|\Z)', r'\br"[^"]*+"?', r'"(?:\\.|[^"\\])*+"?', _CHAR, _SLASHES, _BLOCK),
     (
         r"(?<![\w!])(?:debug_)?(?:\w{1,40}_)?assert\w*![ \t]*[(\[{]",
         r"#\[[ \t]*should_panic\b",
@@ -150,7 +150,7 @@ _RUST = _rules(
     ),
 )
 _CSHARP = _rules(
-    (r'@"(?:[^"]|"")*+(?:"|\Z)', r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
+    (r'@"(?:[^"]|"")*+"?', r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
     (
         (
             r"(?<![\w.])(?:\w*Assert|Check|Verify)\.(?!Skip|Ignore|Inconclusive|Warn)(?:That\.)?[A-Z]\w*"

@@ -12,15 +12,16 @@ from steelyard.scorers.integrity.lines import line_view
 from steelyard.scorers.integrity.model import Check, TestCase, View
 from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at
 from steelyard.scorers.integrity.python_skips import Names, marks_in
-from steelyard.scorers.integrity.python_values import Function, constant, last_name
+from steelyard.scorers.integrity.python_values import Function, constant, last_name, walk
 
+MAX_CHARS = 300_000
 MAX_NESTING = 90
 MAX_INDENT = 400
 _BINDINGS = re.compile(
     r"(?m)^[ \t]*(?:import|from)[ \t][^\n(]*\b(?:pytest|unittest\w*|nose|testtools)\b[^\n(]*$"
     r"|^\w+ *= *[^\n(]*\b(?:skip|xfail)\b[^\n]*$"
 )
-_DEFINED = re.compile(r"\bdef[ \t]+(\w+)|\bassert")
+_DEFINED = re.compile(r"def[ \t]+(\w+)|assert")
 HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
 
 
@@ -37,9 +38,11 @@ class Python:
 
     def view(self, text: str, context: str = "") -> View:
         """By syntax; statement by statement where the whole does not parse."""
+        if len(text) > MAX_CHARS:
+            return self.lines(text, "too large to parse")
         tree, note = parse(text)
         try:
-            return _Module(tree, context).view(note)
+            return _Module(tree, [] if note else text.split("\n"), context).view(note)
         except (RecursionError, MemoryError):
             return self.lines(text, "nested too deep to parse")
 
@@ -99,10 +102,11 @@ class _Unit:
 class _Module:
     """One pass over a module: its functions, what each asserts, what each calls."""
 
-    def __init__(self, tree: ast.Module, context: str = "") -> None:
+    def __init__(self, tree: ast.Module, lines: list[str], context: str = "") -> None:
         self.tree = tree
-        self.nodes = list(ast.walk(tree))
-        self.outside = list(ast.walk(tolerant.parse(context)))
+        self.lines = lines
+        self.nodes = walk(tree)
+        self.outside = walk(parse(context)[0]) if context else []
         self.helpers = set(context.rpartition("# ")[2].split(","))
         self.units: list[_Unit] = []
         self.loose: list[Check] = []
@@ -173,12 +177,19 @@ class _Module:
         for name, calls in unit.found.calls.items():
             if name in self.asserting or HELPER.match(name):
                 own.extend(Check(line, f"{name}(…)", unit.name, dead=dead, subjects=(name,)) for line, dead in calls)
-        body = ast.dump(ast.Module(_without_docstring(unit.node.body), []))
+        body = self._body(unit.node)
         return TestCase(
             unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node),
             blake2b(body.encode("utf-8", "replace"), digest_size=12).hexdigest(),
             cut_at(unit.node.body),
         )  # fmt: skip
+
+    def _body(self, node: Function) -> str:
+        """What makes two bodies the same: their text without layout, or their tree where lines are not trusted."""
+        body = _without_docstring(node.body)
+        if self.lines and body and node.end_lineno:
+            return "".join("".join(self.lines[body[0].lineno - 1 : node.end_lineno]).split())
+        return ast.dump(ast.Module(body, []))
 
     def _owner(self, line: int) -> str:
         return next((name for first, last, name in self._owners if first <= line <= last), "")

@@ -13,6 +13,7 @@ from steelyard.scorers.integrity.python_values import (
     meaning_of,
     meaning_of_call,
     source,
+    walk,
 )
 
 UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
@@ -31,7 +32,7 @@ class Found:
 def checks_in(body: list[ast.stmt]) -> Found:
     """Every check in a block, dead ones marked."""
     walker = _Walker()
-    walker.used = {node.id for part in body for node in ast.walk(part) if isinstance(node, ast.Name)}
+    walker.body = body
     walker.block(body, "")
     return walker.found
 
@@ -62,7 +63,7 @@ def check_name(call: ast.Call) -> str:
 class _Walker:
     def __init__(self) -> None:
         self.found = Found()
-        self.used: set[str] = set()
+        self.body: list[ast.stmt] = []
 
     def block(self, body: list[ast.stmt], dead: str) -> None:
         for node in body:
@@ -96,7 +97,7 @@ class _Walker:
             hidden = any(_suppresses(item.context_expr) for item in node.items)
             self.block(node.body, dead or (SWALLOWED if hidden else ""))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            unused = node.name not in self.used and not node.decorator_list and not node.name.startswith("test")
+            unused = not node.decorator_list and not node.name.startswith("test") and not self._uses(node.name)
             self.block(node.body, dead or (UNREACHABLE if unused else ""))
         elif isinstance(node, ast.ClassDef):
             self.block(node.body, dead)
@@ -106,8 +107,11 @@ class _Walker:
         else:
             self.expression(node, dead)
 
+    def _uses(self, name: str) -> bool:
+        return any(isinstance(node, ast.Name) and node.id == name for part in self.body for node in walk(part))
+
     def expression(self, node: ast.AST, dead: str) -> None:
-        for part in ast.walk(node):
+        for part in walk(node):
             if not isinstance(part, ast.Call):
                 continue
             name = check_name(part)
@@ -140,7 +144,7 @@ def _ends(node: ast.stmt) -> bool:
         body, other = any(map(_ends, node.body)), any(map(_ends, node.orelse))
         return (flag is True and body) or (flag is False and other) or (body and other and bool(node.orelse))
     if isinstance(node, ast.While):
-        return always(node.test) is True and not any(isinstance(part, ast.Break) for part in ast.walk(node))
+        return always(node.test) is True and not any(isinstance(part, ast.Break) for part in walk(node))
     if isinstance(node, ast.With | ast.AsyncWith):
         return any(map(_ends, node.body)) and not any(
             isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) in {*RAISING, "suppress"}
@@ -167,7 +171,7 @@ def _swallows(node: ast.Try | ast.TryStar) -> bool:
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         catches = any(kind is None or last_name(kind) in CATCHES_FAILURES for kind in kinds)
         if catches:
-            return not any(_speaks_up(part) for stmt in handler.body for part in ast.walk(stmt))
+            return not any(_speaks_up(part) for stmt in handler.body for part in walk(stmt))
     return False
 
 

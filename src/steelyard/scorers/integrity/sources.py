@@ -9,7 +9,7 @@ from steelyard.domain.diff import FileChange
 from steelyard.domain.evidence import Evidence
 from steelyard.scorers.integrity.paths import is_test_path, may_hold_inline_tests
 
-MAX_CHARS = 4_000_000
+MAX_CHARS = 2_000_000
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _INLINE_RUST = re.compile(rb"#\[\s*(?:cfg\s*\(\s*test\b|(?:\w+::)?test\b)")
 

@@ -13,7 +13,7 @@ from steelyard.scorers.integrity.strength import strength_of, subjects_of, toler
 from steelyard.scorers.integrity.tree_flow import dead_ranges
 from steelyard.scorers.integrity.tree_tests import Region, regions
 
-MAX_BYTES = 2_000_000
+MAX_BYTES = 300_000
 MAX_NESTING = 400
 BLOCKS = frozenset({
     "statement_block", "block", "program", "source_file", "body_statement", "statement_list", "do_block", "then",
