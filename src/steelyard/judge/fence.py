@@ -40,24 +40,29 @@ def clean(text: str, secrets: Sequence[str] = ()) -> str:
 def middle_cut(text: str, limit: int, secrets: Sequence[str] = (), what: str = "") -> str:
     """The text cleaned; past `limit` characters only its first and last half, with what was cut counted between."""
     if len(text) <= limit:
-        return clean(text, secrets)
+        return shorten(clean(text, secrets), limit, what)
     half = limit // 2
-    head = redact_text(text[: half + MARGIN], secrets)[:half]
-    tail = redact_text(text[-(half + MARGIN) :], secrets)[-half:]
-    dropped = len(text) - 2 * half
+    head, tail = clean(text[: half + MARGIN], secrets)[:half], clean(text[-(half + MARGIN) :], secrets)[-half:]
     lines = text.count("\n", half, len(text) - half)
-    note = f"\n[… {dropped:,} of {len(text):,} characters ({lines:,} lines){what} were cut here …]\n"
-    return visible(head).translate(_BRACKETS) + note + visible(tail).translate(_BRACKETS)
+    note = f"[… {len(text) - 2 * half:,} of {len(text):,} characters ({lines:,} lines){what} were cut here …]"
+    return f"{head}\n{note}\n{tail}"
+
+
+def shorten(shown: str, limit: int, what: str = "") -> str:
+    """A text that is clean already, cut in the middle: escapes and marks may have made it longer than it was."""
+    if len(shown) <= limit:
+        return shown
+    half = limit // 2
+    note = f"[… {len(shown) - 2 * half:,} of {len(shown):,} characters{what} were cut here …]"
+    return f"{shown[:half]}\n{note}\n{shown[-half:] if half else ''}"
 
 
 def tail_cut(text: str, limit: int, secrets: Sequence[str] = ()) -> str:
     """The text cleaned; past `limit` characters only its end, with what was cut counted before it."""
-    if len(text) <= limit:
-        return clean(text, secrets)
-    tail = redact_text(text[-(limit + MARGIN) :], secrets)[-limit:]
-    return f"[… the first {len(text) - limit:,} of {len(text):,} characters were cut …]\n" + visible(tail).translate(
-        _BRACKETS
-    )
+    shown = clean(text if len(text) <= limit else text[-(limit + MARGIN) :], secrets)
+    if len(text) <= limit and len(shown) <= limit:
+        return shown
+    return f"[… about {max(len(text), len(shown)) - limit:,} characters were cut before this …]\n{shown[-limit:]}"
 
 
 def mark_of(kind: str, texts: Sequence[str]) -> str:

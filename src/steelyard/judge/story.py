@@ -6,9 +6,10 @@ from itertools import chain
 from typing import Any
 
 from steelyard.domain.trajectory import Step, Trajectory
-from steelyard.judge.fence import clean, middle_cut
+from steelyard.judge.fence import middle_cut, shorten
 
 PIECE_LIMIT = 4_000
+LEAST_ROOM = 1_000
 CALLS_LIMIT = 40
 Clean = Callable[[str], str]
 
@@ -30,14 +31,13 @@ def tell(trajectory: Trajectory | None, limit: int, secrets: Sequence[str] = ())
 
 
 def _fill(steps: Iterable[Step], room: int, cut: Clean) -> tuple[list[str], int]:
-    """Steps as text while there is room; and how many."""
+    """Steps as text while there is room, the last one cut if need be; and how many."""
     shown: list[str] = []
     for step in steps:
-        text = "\n".join(_lines(step, cut))
-        room -= len(text) + 2
-        if room < 0:
+        if room < LEAST_ROOM:
             break
-        shown.append(text)
+        shown.append(shorten("\n".join(_lines(step, cut)), room))
+        room -= len(shown[-1]) + 2
     return shown, len(shown)
 
 
@@ -62,7 +62,7 @@ def _lines(step: Step, cut: Clean) -> Iterator[str]:
         yield cut(as_text(step.message))
     calls = step.tool_calls or ()
     for call in calls[:CALLS_LIMIT]:
-        yield f"-> {clean(call.function_name[:200])} {cut(_arguments(call.arguments))}"
+        yield f"-> {cut(call.function_name[:200])} {cut(_arguments(call.arguments))}"
     results = step.observation.results if step.observation else ()
     for result in results[:CALLS_LIMIT]:
         yield f"<- {cut(as_text(result.content))}"
