@@ -306,16 +306,16 @@ def test_a_cell_is_claimed_by_one_at_a_time(store: Store) -> None:
     cell = Cell(task_id=TASK.task.id, arm="plain", repeat=2)
     ours, theirs = owner_name("ours"), owner_name("theirs")
 
-    assert store.claim("exp_1", cell, ours, 100.0)
-    assert store.claim("exp_1", cell, ours, 101.0), "an owner may ask again"
-    assert not store.claim("exp_1", cell, theirs, 101.0)
+    assert store.claim("exp_1", [cell], ours, 100.0)
+    assert store.claim("exp_1", [cell], ours, 101.0), "an owner may ask again"
+    assert not store.claim("exp_1", [cell], theirs, 101.0)
     store.renew(ours, 150.0)
-    assert not store.claim("exp_1", cell, theirs, 101.0 + LEASE_S)
-    assert store.claim("exp_1", cell, theirs, 150.0 + LEASE_S)
+    assert not store.claim("exp_1", [cell], theirs, 101.0 + LEASE_S)
+    assert store.claim("exp_1", [cell], theirs, 150.0 + LEASE_S)
     store.release(theirs)
-    assert store.claim("exp_1", cell, ours, 100.0)
+    assert store.claim("exp_1", [cell], ours, 100.0)
     store.save(finished(1), scored_at=AT)
-    assert not store.claim("exp_1", cell, theirs, 10_000.0)
+    assert not store.claim("exp_1", [cell], theirs, 10_000.0)
 
 
 def test_the_cell_of_a_process_that_died_is_free_at_once(store: Store) -> None:
@@ -326,11 +326,11 @@ def test_the_cell_of_a_process_that_died_is_free_at_once(store: Store) -> None:
     owner = child.stdout.readline().strip()
     cell = Cell(task_id="t", arm="a", repeat=1)
 
-    assert store.claim("exp_1", cell, owner, 100.0)
-    assert not store.claim("exp_1", cell, owner_name("me"), 100.0)
+    assert store.claim("exp_1", [cell], owner, 100.0)
+    assert not store.claim("exp_1", [cell], owner_name("me"), 100.0)
     child.kill()
     child.communicate(timeout=60)
-    assert store.claim("exp_1", cell, owner_name("me"), 100.0)
+    assert store.claim("exp_1", [cell], owner_name("me"), 100.0)
 
 
 def test_of_many_who_claim_at_once_one_wins(store: Store) -> None:
@@ -340,7 +340,7 @@ def test_of_many_who_claim_at_once_one_wins(store: Store) -> None:
     def work(thread: int) -> None:
         owner = owner_name(str(thread))
         cells = [Cell(task_id="t", arm="a", repeat=repeat) for repeat in range(1, 21)]
-        won.extend((cell.repeat, thread) for cell in cells if store.claim("exp_1", cell, owner, 100.0))
+        won.extend((cell.repeat, thread) for cell in cells if store.claim("exp_1", [cell], owner, 100.0))
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:

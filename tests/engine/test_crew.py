@@ -141,20 +141,3 @@ def test_an_error_of_ours_is_raised_in_the_main_thread() -> None:
 
     with pytest.raises(OSError, match="disk full"):
         Crew([job(1), job(2)], Orders(run=finished, on_done=broken, stop=lambda: None)).work()
-
-
-def test_a_cell_that_another_process_runs_is_left_to_it() -> None:
-    """What can't be claimed is not run."""
-    done: list[int] = []
-
-    Crew(
-        [job(1), job(2)],
-        Orders(
-            run=finished,
-            on_done=lambda one: done.append(one.run.repeat),
-            stop=lambda: None,
-            claim=lambda one: one.cell.repeat == 2,
-        ),
-    ).work()
-
-    assert done == [2]

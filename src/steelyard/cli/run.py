@@ -129,9 +129,11 @@ def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, ch
     from steelyard.sandboxes.process import interrupt_all
     from steelyard.store.leases import owner_name
 
-    jobs = jobs_of(experiment, store)
-    watch = Watch(len(jobs), quiet=args.json)
     owner = owner_name(new_id("crew"))
+    jobs = jobs_of(experiment, store)
+    ours = store.claim(experiment.id, [job.cell for job in jobs], owner, time.time())
+    jobs = [job for job in jobs if job.cell in ours]
+    watch = Watch(len(jobs), quiet=args.json)
     if not args.json:
         note(f"experiment {experiment.id}: {len(jobs)} runs in {choices.provider.type} sandboxes")
         if choices.provider.note:
@@ -145,7 +147,6 @@ def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, ch
             retries=args.retries,
             budget=_budget(store, experiment, args, lab),
             monotonic=lab.clock.monotonic,
-            claim=lambda job: store.claim(experiment.id, job.cell, owner, time.time()),
             tick=lambda: store.renew(owner, time.time()),
         )
         try:

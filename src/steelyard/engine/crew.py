@@ -45,8 +45,7 @@ class Budget:
 class Orders:
     """How a crew works.
 
-    `stop` ends every running command at once; `claim` says whether a cell is ours to run; `tick` is called every
-    `TICK_S` seconds while there is work.
+    `stop` ends every running command at once; `tick` is called every `TICK_S` seconds while there is work.
     """
 
     run: Callable[[Job], Finished]
@@ -56,7 +55,6 @@ class Orders:
     retries: int = 1
     budget: Budget = field(default_factory=Budget)
     monotonic: Callable[[], float] = lambda: 0.0
-    claim: Callable[[Job], bool] = lambda _job: True
     tick: Callable[[], None] = lambda: None
 
 
@@ -141,8 +139,6 @@ class Crew:
                 self._changed.notify_all()
 
     def _one(self, job: Job) -> None:
-        if not self.orders.claim(job):
-            return
         while True:
             finished = self.orders.run(job)
             self.orders.budget.add(finished)

@@ -80,8 +80,7 @@ def _follow_the_path(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> N
             lab.observer.step(book.job.cell, "stages")
             book.stages = run_stages(task.stages, task.max_repair_loops, sandbox, session.repair)
     book.error = session.error or _interruption(book.stages)
-    sandbox.kill_all()
-    book.resources = sandbox.meter()
+    book.resources = sandbox.meter()  # whatever a turn or a stage left running was killed at its end
     book.notes += sandbox.notes
     if task.is_ledger:
         _judge(book, lab, Evidence(task=task))

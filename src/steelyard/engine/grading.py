@@ -43,8 +43,31 @@ def fresh_sandbox(change: CapturedChange, job: Job, lab: Lab, scratch: Path, sta
     lab.templates.get(task.seed, lab.suite_root, overlay).copy_to(tree)
     sandbox = open_sandbox(job, lab, tree, scratch / "box", stack)
     run_setup(task.setup, task.limits.timeout_s, sandbox)
+    take_out(sandbox, change)
     restore(sandbox, change)
     return sandbox
+
+
+def take_out(sandbox: Sandbox, change: CapturedChange) -> None:
+    """Remove what the agent removed from a tree that was planted anew: nothing of the agent's has run there yet."""
+    gone = sorted(path for path in change.baseline.entries if path not in change.entries)
+    if not gone:
+        return
+    tree = sandbox.collect_tree()
+    top = tree.resolve()
+    for path in gone:
+        place = tree / path
+        if place.parent.resolve().is_relative_to(top) and (place.is_symlink() or place.is_file()):
+            place.unlink()
+            _remove_empty(place.parent, tree)
+    sandbox.push(gone)
+
+
+def _remove_empty(folder: Path, tree: Path) -> None:
+    """A directory that held nothing else goes with its last file, as in git."""
+    while folder != tree and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent
 
 
 def restore(sandbox: Sandbox, change: CapturedChange) -> list[str]:

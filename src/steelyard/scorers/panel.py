@@ -21,14 +21,16 @@ def grade(
 ) -> tuple[ScorerResult, ...]:
     """Every scorer's answer, in the order they are configured.
 
-    `between` is called after each scorer that uses the sandbox: it puts back what the command changed in the tree, so
+    `between` is called after each scorer that uses the sandbox and is not the last: it puts back what the command changed in the tree, so
     that the next one sees what the agent left, and says which files those were.
     """
     results: dict[int, ScorerResult] = {}
-    for index in sorted(range(len(scorers)), key=lambda i: scorers[i].uses_sandbox):
+    order = sorted(range(len(scorers)), key=lambda i: scorers[i].uses_sandbox)
+    for index in order:
         scorer = scorers[index]
         started = clock()
-        answer, crashed = _answer(scorer, evidence, sandbox, between if scorer.uses_sandbox else None)
+        followed = scorer.uses_sandbox and index != order[-1]
+        answer, crashed = _answer(scorer, evidence, sandbox, between if followed else None)
         results[index] = _result(scorer, answer, crashed, max(0.0, clock() - started))
     return tuple(results[index] for index in range(len(scorers)))
 

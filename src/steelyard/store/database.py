@@ -1,7 +1,7 @@
 """The store: everything that is kept of experiments and runs, behind one object that threads may share."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -20,6 +20,9 @@ from steelyard.store.rows import StoredRun
 from steelyard.store.statements import TASK
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steelyard.store.imports import Imported, Incoming
     from steelyard.store.prune import Pruned
 
 
@@ -127,9 +130,15 @@ class Store:
         """Add what the scorers say now."""
         writes.add_grading(self.database, run_id, scorers, graded_at=graded_at)
 
-    def claim(self, experiment: str, cell: Cell, owner: str, now: float) -> bool:
-        """Take a cell to run; False when it is finished or somebody else is at it."""
-        return leases.claim(self.database, experiment, cell, owner, now)
+    def import_runs(self, experiment: Experiment, incoming: "Iterable[Incoming]") -> "Imported":
+        """Store runs that were not run here, all of them or, where one is refused, none."""
+        from steelyard.store.imports import import_runs
+
+        return import_runs(self.database, experiment, incoming)
+
+    def claim(self, experiment: str, cells: Sequence[Cell], owner: str, now: float) -> set[Cell]:
+        """Take cells to run; what another process that lives is at, or has finished, is left out."""
+        return leases.claim(self.database, experiment, cells, owner, now)
 
     def renew(self, owner: str, now: float) -> None:
         """Keep an owner's cells for another minute."""

@@ -6,15 +6,18 @@ a `kill -9` waits for nobody.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 
+from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Cell
 from steelyard.store import schema
 from steelyard.store.connection import Database
 from steelyard.store.errors import RefusedError
-from steelyard.store.statements import ADD_LEASE, END_LEASE, FIND_LEASE, FINISHED, TAKE_LEASE
+from steelyard.store.statements import ADD_LEASE, END_LEASE, FINISHED, TAKE_LEASE
 
 LEASE_S = 60.0
 _LEASE = schema.leases.c
@@ -25,26 +28,46 @@ def owner_name(token: str) -> str:
     return f"{_here()}|{os.getpid()}|{_started(os.getpid())}|{token}"
 
 
-def claim(database: Database, experiment: str, cell: Cell, owner: str, now: float) -> bool:
-    """Take a cell: False when it is finished already or somebody else who lives is at it."""
-    at = {"experiment": experiment, **cell.model_dump()}
+def claim(database: Database, experiment: str, cells: Sequence[Cell], owner: str, now: float) -> set[Cell]:
+    """Take cells in one step; those that are finished already, or that somebody else who lives is at, are not ours."""
     try:
-        with database.write(f"claiming {cell.task_id} × {cell.arm} × {cell.repeat}") as connection:
-            found = connection.execute(FIND_LEASE, at).first()
-            if found is not None and found.owner != owner and found.expires_at > now and not _is_gone(found.owner):
-                return False
-            taken = {"owner": owner, "expires_at": now + LEASE_S}
-            if found is None:
-                connection.execute(ADD_LEASE, {**at, **taken})
-            else:
-                connection.execute(TAKE_LEASE, {**taken, **{f"of_{name}": value for name, value in at.items()}})
+        with database.write(f"claiming {len(cells)} cells of {experiment}") as connection:
+            held = {
+                _cell(row): row
+                for row in connection.execute(
+                    select(schema.leases).where(_LEASE.experiment == experiment).with_for_update()
+                )
+            }
+            taken = [cell for cell in cells if cell not in held or _is_free(held[cell], owner, now)]
+            again = [cell for cell in taken if cell in held]
+            if again:
+                connection.execute(TAKE_LEASE, [{**_at(experiment, cell, "of_"), **_by(owner, now)} for cell in again])
+            new = [cell for cell in taken if cell not in held]
+            if new:
+                connection.execute(ADD_LEASE, [{**_at(experiment, cell), **_by(owner, now)} for cell in new])
             # Only now: a run is stored and its lease ended in one step, so a lease that is free tells the truth here.
-            if connection.execute(FINISHED, at).first():
-                connection.execute(END_LEASE, at)
-                return False
-            return True
+            finished = {_cell(row) for row in connection.execute(FINISHED, {"experiment": experiment})}
+            for cell in finished.intersection(taken):
+                connection.execute(END_LEASE, _at(experiment, cell))
+            return set(taken) - finished
     except RefusedError:
-        return False  # somebody took it in the same moment
+        return set()  # somebody took one in the same moment
+
+
+def _cell(row: Any) -> Cell:
+    return Cell(task_id=row.task_id, arm=row.arm, repeat=row.repeat)
+
+
+def _at(experiment: str, cell: Cell, prefix: str = "") -> JsonObject:
+    return {f"{prefix}{name}": value for name, value in {"experiment": experiment, **cell.model_dump()}.items()}
+
+
+def _by(owner: str, now: float) -> JsonObject:
+    return {"owner": owner, "expires_at": now + LEASE_S}
+
+
+def _is_free(lease: Any, owner: str, now: float) -> bool:
+    return bool(lease.owner == owner or lease.expires_at <= now or _is_gone(lease.owner))
 
 
 def renew(database: Database, owner: str, now: float) -> None:

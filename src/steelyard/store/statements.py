@@ -37,7 +37,9 @@ REPLACE_TRIES = (
     )
     .values(replaced=1)
 )
-FINISHED = select(_RUNS.seq).where(*_cell, _RUNS.infrastructure == 0).limit(1)
+FINISHED = select(_RUNS.task_id, _RUNS.arm, _RUNS.repeat).where(
+    _RUNS.experiment == bindparam("experiment"), _RUNS.infrastructure == 0
+)
 _lease = (
     _LEASE.experiment == bindparam("experiment"),
     _LEASE.task_id == bindparam("task_id"),
@@ -51,7 +53,6 @@ TAKE_LEASE = update(schema.leases).where(
     _LEASE.repeat == bindparam("of_repeat"),
 )
 END_LEASE = delete(schema.leases).where(*_lease)
-FIND_LEASE = select(schema.leases).where(*_lease).with_for_update()
 RECORD = select(_RUNS.record).where(_RUNS.run_id == bindparam("run_id"))
 TASK = select(schema.tasks.c.snapshot).where(schema.tasks.c.sha256 == bindparam("sha256"))
 FIRST_SCORE = select(schema.agent_run_scores).where(
