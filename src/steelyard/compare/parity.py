@@ -97,7 +97,7 @@ def parity_notes(facts: Mapping[str, ArmFacts], arms: Mapping[str, Arm], names: 
         ours, theirs = (set(facts[name].seen.get(what, ())) for name in names)
         if what in declared or ours == theirs or _unknown(what, ours, theirs):
             continue
-        notes.append(f"the {words} differs, which the suite does not declare: {_both(what, names, ours, theirs)}")
+        notes.append(f"undeclared difference in {words}: {_both(what, names, ours, theirs)}")
     return notes + _task_notes(facts, names)
 
 
@@ -119,7 +119,7 @@ def _task_notes(facts: Mapping[str, ArmFacts], names: tuple[str, str]) -> list[s
         if odd:
             task, ours, theirs = odd[0]
             more = f" (and on {len(odd) - 1} more)" if len(odd) > 1 else ""
-            notes.append(f"the {words} differs on {task}: {_both(what, names, ours, theirs)}{more}")
+            notes.append(f"undeclared difference in {words} on {task}: {_both(what, names, ours, theirs)}{more}")
     return notes
 
 
