@@ -137,7 +137,9 @@ def test_files_that_cannot_be_put_back_fail_closed(tmp_path: Path) -> None:
         raise OSError("disk gone")
 
     with local_sandbox(tmp_path) as sandbox:
-        (result,) = grade([Command(name="x", command="true")], evidence(), sandbox, clock=lambda: 0.0, between=between)
+        scorers = [Command(name="x", command="true"), Command(name="y", command="true")]
+        result, last = grade(scorers, evidence(), sandbox, clock=lambda: 0.0, between=between)
+    assert (last.verdict, last.crashed) == ("PASS", False)  # nobody comes after it
     assert (result.verdict, result.crashed) == ("FAIL", True)
     assert "could not be put back: OSError: disk gone" in result.detail
 
