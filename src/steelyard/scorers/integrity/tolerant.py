@@ -13,6 +13,7 @@ _TOKEN = re.compile(
 _FRESH = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^=]*:[ \t]*(?:#.*)?$|@\w)")
 _CLAUSE = re.compile(r"(else|elif|except|finally|case)\b")
 MAX_LOGICAL = 400
+MAX_UNCLOSED = 60
 MAX_DEPTH = 60
 
 
@@ -166,14 +167,17 @@ def logical_lines(text: str) -> list[tuple[int, int, str]]:
     """(line number, indentation, source) of every logical line: brackets and long strings joined, comments left out."""
     physical = text.split("\n")
     found: list[tuple[int, int, str]] = []
-    index = 0
+    index = unclosed = 0
     while index < len(physical):
         line = physical[index]
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             index += 1
             continue
-        end = _last_line(physical, index)
+        # What never closes is looked through once and again: only so often, then every line stands alone.
+        end = _last_line(physical, index, MAX_LOGICAL if unclosed < MAX_UNCLOSED else 1)
+        if end < 0:
+            unclosed, end = unclosed + 1, index
         expanded = line.expandtabs(8)
         indent = len(expanded) - len(expanded.lstrip())
         found.append((index + 1, indent, "\n".join([line.lstrip(), *physical[index + 1 : end + 1]]).rstrip()))
@@ -181,17 +185,17 @@ def logical_lines(text: str) -> list[tuple[int, int, str]]:
     return found
 
 
-def _last_line(physical: list[str], first: int) -> int:
-    """The line on which the logical line that starts at `first` ends; what never closes is a line of its own."""
+def _last_line(physical: list[str], first: int, limit: int) -> int:
+    """The line on which the logical line that starts at `first` ends; -1 if it never does."""
     depth, quote = 0, ""
-    for index in range(first, min(first + MAX_LOGICAL, len(physical))):
+    for index in range(first, min(first + limit, len(physical))):
         line = physical[index]
         if index > first and depth and not quote and _FRESH.match(line):
-            return first
+            return -1
         depth, quote = _scan(line, depth, quote)
         if depth <= 0 and not quote and not line.endswith("\\"):
             return index
-    return first
+    return -1
 
 
 def _scan(line: str, depth: int, quote: str) -> tuple[int, str]:
