@@ -165,7 +165,7 @@ def javascript() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, for a page that asks nobody for anything."""
     import vl_convert
 
-    bundle: str = vl_convert.javascript_bundle(snippet=None, vl_version=_version())
+    bundle: str = vl_convert.javascript_bundle(vl_version=_version())  # type: ignore[call-arg]  # its stub forgets the default
     return bundle
 
 
