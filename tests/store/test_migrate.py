@@ -10,7 +10,7 @@ from sqlalchemy import inspect, text
 from steelyard.errors import InputError
 from steelyard.store import schema
 from steelyard.store.connection import Database, ensure_schema, open_database
-from steelyard.store.database import Store, open_store
+from steelyard.store.database import open_store
 from steelyard.store.migrate import MIGRATIONS, config, upgrade
 from tests.store.support import AT, finished
 
@@ -79,8 +79,7 @@ def test_an_older_store_is_brought_up_to_date_with_its_runs(url: str, tmp_path: 
     """A store of the first revision keeps its runs; SQLite upgrades by itself, PostgreSQL when told to."""
     database = open_database(url, tmp_path / "artifacts", upgrade=False)
     upgrade(database, "0001")
-    old = Store(database)
-    old.save(finished(1), scored_at=AT)
+    fill_as_then(database, tmp_path)
     assert database.version() == "0001"
     if not database.is_sqlite:
         with pytest.raises(InputError, match="run `steelyard db upgrade`"):
@@ -92,6 +91,21 @@ def test_an_older_store_is_brought_up_to_date_with_its_runs(url: str, tmp_path: 
         assert store.database.version() == schema.VERSION
         assert store.run("latest").run.run_id == "run_00001"
         assert described(store.database)["triggers"] != []
+        assert [event.payload["run_id"] for event in store.pending_events("sink")] == ["run_00000", "run_00001"]
+        (day,) = store.trend("payments", until="2026-01-01", days=1)["days"]
+        assert (day["runs"], day["mean"], day["tiers"]["Gold"]) == (2, 70.0, 2)
+        assert store.trust("payments")["arms"] == {"plain": {"streak": 2, "trusted": False}}
+
+
+def fill_as_then(database: Database, tmp_path: Path) -> None:
+    """Two runs, written as the first Steelyard wrote them: into the tables that it had."""
+    with open_store(f"sqlite:///{tmp_path / 'new.db'}", tmp_path / "artifacts") as new:
+        for number in range(2):
+            new.save(finished(number), scored_at=AT)
+        tables = (schema.runs, schema.agent_run_scores, schema.outbox, schema.artifacts, schema.run_artifacts)
+        with new.database.read() as source, database.write("filling") as target:
+            for table in tables:
+                target.execute(table.insert(), [dict(row) for row in source.execute(table.select()).mappings()])
 
 
 def test_a_newer_store_is_refused(url: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Cell, Run
 from steelyard.domain.score import Scorecard, Weights
 from steelyard.domain.suite import FrozenTask
-from steelyard.store import leases, outbox, reads, workspaces, writes
+from steelyard.store import leases, outbox, reads, sinks, watching, workspaces, writes
 from steelyard.store.connection import Database, open_database
 from steelyard.store.errors import storing
 from steelyard.store.outbox import StoredEvent
@@ -155,6 +155,50 @@ class Store:
     def mark_delivered(self, sink: str, seqs: list[int]) -> None:
         """Note that a sink has delivered these events."""
         outbox.mark_delivered(self.database, sink, seqs)
+
+    def take_sink(self, sink: str, token: str, now: float) -> bool:
+        """Take or keep the right to deliver to a sink; False while another process has it."""
+        return sinks.take_sink(self.database, sink, token, now)
+
+    def release_sink(self, sink: str, token: str) -> None:
+        """Let go of a sink."""
+        sinks.release_sink(self.database, sink, token)
+
+    def settle(self, sink: str, seqs: list[int], *, at: str, refused: int = 0) -> None:
+        """Note that a sink has dealt with these events."""
+        sinks.settle(self.database, sink, seqs, at=at, refused=refused)
+
+    def note_failure(self, sink: str, error: str) -> None:
+        """Note that a sink did not take an event."""
+        sinks.note_failure(self.database, sink, error)
+
+    def trim_events(self, keep: int) -> int:
+        """Drop what is delivered everywhere and the oldest beyond `keep`; how many undelivered ones were lost."""
+        return outbox.trim_events(self.database, sinks=(), keep=keep)
+
+    def queue_size(self, sink: str | None = None) -> int:
+        """How many events a sink has still to deliver; without a sink, how many are kept."""
+        return outbox.queue_size(self.database, sink)
+
+    def sink_states(self, now: float) -> "list[sinks.SinkState]":
+        """Every sink that is known, its queue and how it does."""
+        return sinks.sink_states(self.database, now)
+
+    def forget_sink(self, sink: str) -> bool:
+        """Stop waiting for a sink; whether there was one."""
+        return sinks.forget_sink(self.database, sink)
+
+    def trend(self, workspace: str, *, until: str, days: int, arm: str | None = None) -> JsonObject:
+        """The scores of a workspace by day, together and by arm."""
+        return watching.read_trend(self.database, workspace, until=until, days=days, arm=arm)
+
+    def drift(self, workspace: str, *, as_of: str) -> JsonObject:
+        """The week that ends with a day against the week before."""
+        return watching.read_drift(self.database, workspace, as_of=as_of)
+
+    def trust(self, workspace: str) -> JsonObject:
+        """How many runs in a row each arm has scored Gold or better."""
+        return watching.read_trust(self.database, workspace)
 
     def prune(self, older_than: str, *, dry_run: bool) -> "Pruned":
         """Remove runs that finished before an instant, and artifacts nobody refers to; `dry_run` only counts."""

@@ -67,7 +67,7 @@ def _by(owner: str, now: float) -> JsonObject:
 
 
 def _is_free(lease: Any, owner: str, now: float) -> bool:
-    return bool(lease.owner == owner or lease.expires_at <= now or _is_gone(lease.owner))
+    return bool(lease.owner == owner or lease.expires_at <= now or is_gone(lease.owner))
 
 
 def renew(database: Database, owner: str, now: float) -> None:
@@ -82,7 +82,7 @@ def release(database: Database, owner: str) -> None:
         connection.execute(delete(schema.leases).where(_LEASE.owner == owner))
 
 
-def _is_gone(owner: str) -> bool:
+def is_gone(owner: str) -> bool:
     """Whether the owner was a process that we would see if it still ran, and do not see."""
     here, _, rest = owner.partition("|")
     pid, _, rest = rest.partition("|")

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, exists, func, select
+from sqlalchemy import delete, exists, func, select, update
 
 from steelyard.domain.record import JsonObject, canonical_json, sha256
 from steelyard.store import schema
@@ -74,17 +74,29 @@ def queue_size(database: Database, sink: str | None = None) -> int:
 
 
 def trim_events(database: Database, *, sinks: tuple[str, ...], keep: int) -> int:
-    """Drop what every sink has delivered and, past `keep` events, the oldest; how many undelivered ones were lost."""
+    """Drop what every sink has delivered and, past `keep` events, the oldest; how many undelivered ones were lost.
+
+    Every sink that ever delivered from this store counts, also one that another process delivers to; what it loses is
+    added to its `dropped`.
+    """
     with database.write("trimming the outbox") as connection:
-        if sinks:
-            done = select(_DONE.seq).where(_DONE.sink.in_(sinks)).group_by(_DONE.seq)
-            connection.execute(
-                delete(schema.outbox).where(_OUTBOX.seq.in_(done.having(func.count() == len(set(sinks)))))
-            )
+        known = set(sinks) | set(connection.execute(select(schema.sinks.c.name)).scalars())
+        if known:
+            done = select(_DONE.seq).where(_DONE.sink.in_(known)).group_by(_DONE.seq)
+            connection.execute(delete(schema.outbox).where(_OUTBOX.seq.in_(done.having(func.count() == len(known)))))
         edge = connection.execute(select(_OUTBOX.seq).order_by(_OUTBOX.seq.desc()).offset(keep).limit(1)).scalar()
         lost = 0
         if edge is not None:
+            _count_dropped(connection, known, edge)
             lost = connection.execute(delete(schema.outbox).where(_OUTBOX.seq <= edge)).rowcount
         kept = select(_OUTBOX.seq)
         connection.execute(delete(schema.deliveries).where(_DONE.seq.not_in(kept)))
     return lost
+
+
+def _count_dropped(connection: "Connection", sinks: set[str], edge: int) -> None:
+    table = schema.sinks
+    for sink in sorted(sinks):
+        done = exists().where(_DONE.sink == sink, _DONE.seq == _OUTBOX.seq)
+        missed = select(func.count()).select_from(schema.outbox).where(_OUTBOX.seq <= edge, ~done).scalar_subquery()
+        connection.execute(update(table).where(table.c.name == sink).values(dropped=table.c.dropped + missed))

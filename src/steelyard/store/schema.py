@@ -21,7 +21,7 @@ from sqlalchemy import (
     event,
 )
 
-VERSION = "0003"  # the last revision under migrations/versions; a test holds the two together
+VERSION = "0004"  # the last revision under migrations/versions; a test holds the two together
 
 metadata = MetaData()
 _counter = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts by itself only in an INTEGER PRIMARY KEY
@@ -184,10 +184,55 @@ outbox = Table(
     _text("run_id", null=True),
     _text("created_at"),
     _text("payload"),
+    sqlite_autoincrement=True,  # a place is never given twice: `deliveries` would take a new event for an old one
 )
 
 deliveries = Table(
     "deliveries", metadata, _text("sink"), _whole("seq", null=False), PrimaryKeyConstraint("sink", "seq")
+)
+
+# Where events go, who delivers there now, and how that went.
+sinks = Table(
+    "sinks",
+    metadata,
+    Column("name", Text, primary_key=True),
+    _text("owner", null=True),
+    _number("expires_at", null=False),
+    _whole("failures", null=False),
+    _text("last_error", null=True),
+    _text("last_delivered_at", null=True),
+    _whole("delivered", null=False),
+    _whole("dropped", null=False),
+    _whole("refused", null=False),
+)
+
+# Scores by day, added up as they are stored: what trend and drift are made of, however many runs there are.
+daily_scores = Table(
+    "daily_scores",
+    metadata,
+    _text("workspace"),
+    _text("arm"),
+    _text("day"),
+    _whole("runs", null=False),
+    _whole("total", null=False),
+    _whole("squares", null=False),
+    _whole("bronze", null=False),
+    _whole("silver", null=False),
+    _whole("gold", null=False),
+    _whole("elite", null=False),
+    _number("p50_s"),
+    _text("last_at"),
+    _text("drifted", null=True),
+    PrimaryKeyConstraint("workspace", "arm", "day"),
+)
+
+arm_trust = Table(
+    "arm_trust",
+    metadata,
+    _text("workspace"),
+    _text("arm"),
+    _whole("streak", null=False),
+    PrimaryKeyConstraint("workspace", "arm"),
 )
 
 api_tokens = Table(

@@ -29,6 +29,7 @@ from steelyard.store.statements import (
     REPLACE_TRIES,
     insert_new,
 )
+from steelyard.store.watching import Scored, watch_again, watch_new
 from steelyard.store.workspaces import baseline_history, lock_workspace
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ def _save(connection: "Connection", run: Run, record: str, scored_at: str, tags:
     if card is not None:
         connection.execute(ADD_SCORE, score_row(card, 1, scored_at))
         add_event(connection, "agent.run.scored", scored_event(card, run.workspace, 1), scored_at)
+        watch_new(connection, Scored(run, card, 1, scored_at))
     if run.judge is not None:
         connection.execute(ADD_JUDGEMENT, _judgement_row(run.run_id, run.judge))
     connection.execute(END_LEASE, _cell(run))
@@ -163,12 +165,19 @@ def add_score(database: Database, card: Scorecard, *, scored_at: str) -> int:
     """Add a score row to a run; the version it got. The earlier rows stay as they are."""
     with database.write(f"scoring run {card.run_id}") as connection:
         workspace = _locked(connection, card.run_id)
+        previous = connection.execute(select(_RUNS.score, _RUNS.tier).where(_RUNS.run_id == card.run_id)).one()
         latest = connection.execute(select(func.max(_SCORES.version)).where(_SCORES.run_id == card.run_id)).scalar()
         version = (latest or 0) + 1
         connection.execute(ADD_SCORE, score_row(card, version, scored_at))
         newest = {"score": card.score, "tier": card.tier}
         connection.execute(update(schema.runs).where(_RUNS.run_id == card.run_id).values(newest))
         add_event(connection, "agent.run.scored", scored_event(card, workspace, version), scored_at)
+        run = Run.model_validate_json(_stored_record(connection, card.run_id) or "")
+        scored = Scored(run, card, version, scored_at)
+        if latest is None:  # imported: its record stated a score, but none was given here
+            watch_new(connection, scored)
+        else:
+            watch_again(connection, scored, (previous.score, previous.tier))
     return version
 
 

@@ -1,0 +1,262 @@
+"""Watching over time: scores by day, drift and trust, kept up in the transaction that stores the score.
+
+A workspace is locked while one of its runs is scored, so counts are never lost, and an event has one cause.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, func, select, text, update
+
+from steelyard.domain.record import JsonObject
+from steelyard.domain.run import Run
+from steelyard.domain.score import Scorecard
+from steelyard.formulas.drift import CONFIDENCE, DAYS, Drift, Sums, drift_of, may_have_drifted
+from steelyard.formulas.trust import TRUSTED_FROM, is_good, next_streak, trust_change
+from steelyard.store import schema
+from steelyard.store.outbox import add_event
+from steelyard.store.rows import instant
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from steelyard.store.connection import Database
+
+_DAY = schema.daily_scores.c
+_TRUST = schema.arm_trust.c
+_RUNS = schema.runs.c
+_TIERS = ("Bronze", "Silver", "Gold", "Elite")
+
+# Plain SQL that both databases know: the dialects' own inserts would load both.
+_ADD_DAY = text(
+    "INSERT INTO daily_scores (workspace, arm, day, runs, total, squares, bronze, silver, gold, elite, p50_s, last_at) "
+    "VALUES (:workspace, :arm, :day, :runs, :total, :squares, :bronze, :silver, :gold, :elite, :p50_s, :last_at) "
+    "ON CONFLICT (workspace, arm, day) DO UPDATE SET runs = daily_scores.runs + excluded.runs, "
+    "total = daily_scores.total + excluded.total, squares = daily_scores.squares + excluded.squares, "
+    "bronze = daily_scores.bronze + excluded.bronze, silver = daily_scores.silver + excluded.silver, "
+    "gold = daily_scores.gold + excluded.gold, elite = daily_scores.elite + excluded.elite, "
+    "p50_s = CASE WHEN excluded.last_at >= daily_scores.last_at THEN excluded.p50_s ELSE daily_scores.p50_s END, "
+    "last_at = CASE WHEN excluded.last_at >= daily_scores.last_at THEN excluded.last_at ELSE daily_scores.last_at END"
+)
+_SET_TRUST = text(
+    "INSERT INTO arm_trust (workspace, arm, streak) VALUES (:workspace, :arm, :streak) "
+    "ON CONFLICT (workspace, arm) DO UPDATE SET streak = excluded.streak"
+)
+_STREAK = select(_TRUST.streak).where(_TRUST.workspace == bindparam("workspace"), _TRUST.arm == bindparam("arm"))
+_WEEKS = select(_DAY.day, _DAY.runs, _DAY.total, _DAY.squares, _DAY.drifted).where(
+    _DAY.workspace == bindparam("workspace"),
+    _DAY.arm == bindparam("arm"),
+    _DAY.day >= bindparam("first"),
+    _DAY.day <= bindparam("last"),
+)
+_MARK_DRIFT = (
+    update(schema.daily_scores)
+    .where(
+        _DAY.workspace == bindparam("of_workspace"), _DAY.arm == bindparam("of_arm"), _DAY.day == bindparam("of_day")
+    )
+    .values(drifted=bindparam("direction"))
+)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A score that was just stored: of which run, which version of it, and when."""
+
+    run: Run
+    card: Scorecard
+    version: int
+    at: str
+
+
+def watch_new(connection: "Connection", scored: Scored) -> None:
+    """Count a new score, and tell what it changed: drift, trust."""
+    run, card = scored.run, scored.card
+    if run.is_infrastructure:
+        return
+    _count(connection, run, card, +1)
+    before = connection.execute(_STREAK, _arm(run)).scalar() or 0
+    _trust(connection, scored, before, next_streak(before, card.tier))
+    _look_for_drift(connection, scored)
+
+
+def watch_again(connection: "Connection", scored: Scored, previous: tuple[int, str]) -> None:
+    """A run has another score now: take the previous (score, tier) out of its day, put the new one in, look again."""
+    run, card = scored.run, scored.card
+    old_score, old_tier = previous
+    if run.is_infrastructure or (old_score, old_tier) == (card.score, card.tier):
+        return
+    _count(connection, run, card.model_copy(update={"score": old_score, "tier": old_tier}), -1)
+    _count(connection, run, card, +1)
+    if is_good(old_tier) != is_good(card.tier):
+        before = connection.execute(_STREAK, _arm(run)).scalar() or 0
+        _trust(connection, scored, before, _recount(connection, run))
+    _look_for_drift(connection, scored)
+
+
+def _arm(run: Run) -> JsonObject:
+    return {"workspace": run.workspace, "arm": run.arm}
+
+
+def day_of(moment: str) -> str:
+    """The UTC day of an instant."""
+    return instant(moment)[:10]
+
+
+def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> None:
+    row: JsonObject = {
+        **_arm(run),
+        "day": day_of(run.finished_at),
+        "runs": sign,
+        "total": sign * card.score,
+        "squares": sign * card.score**2,
+        **{name.lower(): sign * (card.tier == name) for name in _TIERS},
+        "p50_s": card.inputs.get("p50_s"),
+        "last_at": instant(run.finished_at),
+    }
+    connection.execute(_ADD_DAY, row)
+
+
+def _recount(connection: "Connection", run: Run) -> int:
+    """The streak as the stored runs tell it now: those after the newest that was not good."""
+    mine = (_RUNS.workspace == run.workspace, _RUNS.arm == run.arm, _RUNS.score.is_not(None), _RUNS.infrastructure == 0)
+    bad = select(func.max(_RUNS.seq)).where(*mine, _RUNS.tier.not_in(("Gold", "Elite"))).scalar_subquery()
+    counted = select(func.count()).select_from(schema.runs).where(*mine, _RUNS.seq > func.coalesce(bad, 0))
+    return int(connection.execute(counted).scalar_one())
+
+
+def _trust(connection: "Connection", scored: Scored, before: int, after: int) -> None:
+    if after != before:
+        connection.execute(_SET_TRUST, {**_arm(scored.run), "streak": after})
+    change = trust_change(before, after)
+    if change is not None:
+        payload = {
+            **_cause(scored),
+            "streak": after,
+            "streak_before": before,
+            "needed": TRUSTED_FROM,
+            "tier": scored.card.tier,
+        }
+        add_event(connection, f"agent.trust.{change}", payload, scored.at)
+
+
+def _cause(scored: Scored) -> JsonObject:
+    """What every event of watching tells: whose, and which score caused it."""
+    return {**_arm(scored.run), "run_id": scored.run.run_id, "version": scored.version}
+
+
+def _look_for_drift(connection: "Connection", scored: Scored) -> None:
+    """Tell of a drift, each direction at most once in seven days: the same drift is not told with every run."""
+    day = day_of(scored.run.finished_at)
+    first, middle = _window(day)
+    rows = connection.execute(_WEEKS, {**_arm(scored.run), "first": first, "last": day}).all()
+    this_week, last_week = (
+        _sums(row for row in rows if row.day >= middle),
+        _sums(row for row in rows if row.day < middle),
+    )
+    if not may_have_drifted(this_week, last_week):
+        return
+    drift = drift_of(this_week, last_week)
+    told = {row.drifted for row in rows if row.day >= middle}
+    if drift.drifted is None or drift.drifted in told or "both" in told:
+        return
+    mine = next(row.drifted for row in rows if row.day == day)
+    marked = drift.drifted if mine is None else "both"
+    at = {f"of_{name}": value for name, value in {**_arm(scored.run), "day": day}.items()}
+    connection.execute(_MARK_DRIFT, {**at, "direction": marked})
+    add_event(connection, "agent.score.drifted", {**_cause(scored), "as_of": day, **drift_document(drift)}, scored.at)
+
+
+def _window(day: str) -> tuple[str, str]:
+    """The first day of last week and the first day of this week, when this week ends with `day`."""
+    last = date.fromisoformat(day)
+    first, middle = (max(1, last.toordinal() - back) for back in (2 * DAYS - 1, DAYS - 1))
+    return date.fromordinal(first).isoformat(), date.fromordinal(middle).isoformat()
+
+
+def _sums(rows: Iterable[Any]) -> Sums:
+    total = Sums()
+    for row in rows:
+        total = total.plus(Sums(row.runs, row.total, row.squares))
+    return total
+
+
+def drift_document(drift: Drift) -> JsonObject:
+    """A drift as JSON: numbers rounded to what anybody reads."""
+    return {
+        "drifted": drift.drifted,
+        "delta": _rounded(drift.delta),
+        "interval": None if drift.interval is None else [_rounded(bound) for bound in drift.interval],
+        "confidence": CONFIDENCE,
+        "this_week": _week(drift.this_week),
+        "last_week": _week(drift.last_week),
+        "reason": drift.reason,
+    }
+
+
+def _week(sums: Sums) -> JsonObject:
+    return {"runs": sums.runs, "mean": _rounded(sums.mean), "sd": _spread(sums)}
+
+
+def _spread(sums: Sums) -> float | None:
+    return None if sums.variance is None else _rounded(sums.variance**0.5)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def read_trend(database: "Database", workspace: str, *, until: str, days: int, arm: str | None = None) -> JsonObject:
+    """The scores of a workspace by day, together and by arm, for `days` days up to and including `until`."""
+    last = date.fromisoformat(until)
+    first = (last - timedelta(days=min(days, last.toordinal()) - 1)).isoformat()
+    query = select(schema.daily_scores).where(_DAY.workspace == workspace, _DAY.day >= first, _DAY.day <= until)
+    if arm is not None:
+        query = query.where(_DAY.arm == arm)
+    with database.read() as connection:
+        rows = [dict(row) for row in connection.execute(query.order_by(_DAY.day, _DAY.arm)).mappings() if row["runs"]]
+    arms: dict[str, list[JsonObject]] = {}
+    together: dict[str, list[JsonObject]] = {}
+    for row in rows:
+        arms.setdefault(row["arm"], []).append(_point([row]))
+        together.setdefault(row["day"], []).append(row)
+    points = [_point(group) for group in together.values()]
+    return {"workspace": workspace, "from": first, "until": until, "days": points, "arms": arms}
+
+
+def _point(rows: list[JsonObject]) -> JsonObject:
+    """One day: rows of one arm, or of all; the baseline is what the run that finished last was measured against."""
+    sums = Sums(*(sum(row[name] for row in rows) for name in ("runs", "total", "squares")))
+    newest = max(rows, key=lambda row: str(row["last_at"]))
+    tiers = {name: sum(row[name.lower()] for row in rows) for name in _TIERS}
+    point: JsonObject = {"day": newest["day"], **_week(sums), "tiers": tiers}
+    return {**point, "baseline_p50_s": newest["p50_s"]}
+
+
+def read_drift(database: "Database", workspace: str, *, as_of: str) -> JsonObject:
+    """This week against the last, for each arm and for all together; the week ends with the day `as_of`."""
+    first, middle = _window(as_of)
+    query = select(schema.daily_scores).where(_DAY.workspace == workspace, _DAY.day >= first, _DAY.day <= as_of)
+    with database.read() as connection:
+        rows = connection.execute(query.order_by(_DAY.arm, _DAY.day)).all()
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        groups.setdefault(row.arm, []).append(row)
+
+    def compared(some: Iterable[Any]) -> JsonObject:
+        kept = list(some)
+        this, last = ([row for row in kept if (row.day >= middle) is new] for new in (True, False))
+        return drift_document(drift_of(_sums(this), _sums(last)))
+
+    arms = {arm: compared(group) for arm, group in groups.items()}
+    return {"workspace": workspace, "as_of": as_of, **compared(rows), "arms": arms}
+
+
+def read_trust(database: "Database", workspace: str) -> JsonObject:
+    """How many runs in a row each arm has scored Gold or better."""
+    query = select(_TRUST.arm, _TRUST.streak).where(_TRUST.workspace == workspace).order_by(_TRUST.arm)
+    with database.read() as connection:
+        rows = connection.execute(query).all()
+    arms = {row.arm: {"streak": row.streak, "trusted": row.streak >= TRUSTED_FROM} for row in rows}
+    return {"workspace": workspace, "needed": TRUSTED_FROM, "arms": arms}
