@@ -38,7 +38,9 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="B", help="the arm to weigh against")
     parser.add_argument("--candidate", metavar="A", help="the arm to weigh")
     parser.add_argument("--format", choices=FORMATS, help="text (default), json, md, html")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there; its ending says the format")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write there; its ending says the format (-: stdout)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     bad = parser.add_mutually_exclusive_group()
     bad.add_argument("--strict", action="store_true", help="refuse records with bad lines (default)")
@@ -56,6 +58,8 @@ def main(args: argparse.Namespace) -> int:
     """Exit code 0 improved or neutral, 1 regressed, 2 wrong input, 3 not enough to measure."""
     from steelyard.cli.weighing import gather
 
+    if args.output == Path("-"):
+        args.output = None
     kind = chosen_format(args)
     check(args)
     weighing = gather(args)
