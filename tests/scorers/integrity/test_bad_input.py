@@ -7,7 +7,7 @@ from tests.scorers.integrity.build import ASSERTIONS, SKIPS, evidence
 PY = "def test_a():\n    assert f(1) == 2\n"
 JS = "it('a', () => {\n  expect(f()).toBe(1)\n})\n"
 
-CASES = {
+CASES: dict[str, tuple[str, str | bytes]] = {
     "deep brackets": ("tests/test_a.py", PY + "x = " + "(" * 10_000 + ")" * 10_000 + "\n"),
     "deep signs": ("tests/test_a.py", PY + "x = " + "-" * 20_000 + "1\n"),
     "deep attributes": ("tests/test_a.py", PY + "x = a" + ".b" * 20_000 + "\n"),

@@ -15,6 +15,7 @@ from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import Function, constant, last_name, walk
 
 MAX_CHARS = 300_000
+MAX_BROKEN = 60_000
 MAX_NESTING = 90
 MAX_INDENT = 400
 _BINDINGS = re.compile(
@@ -41,6 +42,8 @@ class Python:
         if len(text) > MAX_CHARS:
             return self.lines(text, "too large to parse")
         tree, note = parse(text)
+        if tree is None:
+            return self.lines(text, note)
         try:
             return _Module(tree, [] if note else text.split("\n"), context).view(note)
         except (RecursionError, MemoryError):
@@ -51,9 +54,11 @@ class Python:
         return line_view("python", text, note)
 
 
-def parse(text: str) -> tuple[ast.Module, str]:
-    """The tree of a module, and a note when it did not parse as a whole."""
+def parse(text: str) -> tuple[ast.Module | None, str]:
+    """The tree of a module, and a note when it did not parse as a whole; None when too large to be picked apart."""
     if _too_deep(text):
+        if len(text) > MAX_BROKEN:
+            return None, "nested too deep to parse"
         return tolerant.parse(text), "nested too deep to parse, read statement by statement"
     was_on = gc.isenabled()
     gc.disable()  # a tree holds no cycles, and collecting while it grows doubles the time
@@ -62,6 +67,8 @@ def parse(text: str) -> tuple[ast.Module, str]:
             warnings.simplefilter("ignore")
             return ast.parse(text), ""
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        if len(text) > MAX_BROKEN:
+            return None, "does not parse"
         return tolerant.parse(text), "does not parse, read statement by statement"
     finally:
         if was_on:
@@ -106,7 +113,7 @@ class _Module:
         self.tree = tree
         self.lines = lines
         self.nodes = walk(tree)
-        self.outside = walk(parse(context)[0]) if context else []
+        self.outside = walk(parse(context)[0] or ast.Module([], [])) if context else []
         self.helpers = set(context.rpartition("# ")[2].split(","))
         self.units: list[_Unit] = []
         self.loose: list[Check] = []
