@@ -1,7 +1,9 @@
 """Real git, started so that nothing in a tree, a repository or a home directory can bend what it does."""
 
 import os
+import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from steelyard.errors import InputError
@@ -56,6 +58,12 @@ def user_env() -> dict[str, str]:
     return env | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
 
 
+@cache
+def _program() -> str:
+    """Where git is: looked for once, because every folder of the PATH before it costs a try at each start."""
+    return shutil.which("git") or "git"
+
+
 def git(
     *args: str,
     cwd: Path | None = None,
@@ -66,7 +74,7 @@ def git(
     """Run git and return its stdout; raises `GitError` when it fails, `TimeoutExpired` when it does not end."""
     try:
         done = subprocess.run(
-            ["git", "--no-pager", *_SAFE, *args],
+            [_program(), "--no-pager", *_SAFE, *args],
             cwd=cwd,
             env=sealed_env() if env is None else env,
             input=stdin,
