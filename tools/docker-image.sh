@@ -33,7 +33,7 @@ from_this_machine() {
 }
 
 if ! { command -v debootstrap && command -v timeout; } >/dev/null ||
-  ! timeout 900 debootstrap --variant=minbase --include=python3-minimal "${STEELYARD_TEST_SUITE:-bookworm}" "$root" \
+  ! DPKG_FORCE=unsafe-io timeout 900 debootstrap --variant=minbase --include=python3-minimal "${STEELYARD_TEST_SUITE:-bookworm}" "$root" \
     >"$work/log" 2>&1; then
   tail -n 3 "$work/log" >&2 2>/dev/null || :
   echo "no Debian tree could be made; taking this machine's own programs" >&2

@@ -8,20 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.domain.usage import Resources
-from steelyard.errors import InfraError
+from steelyard.errors import InfraError, boundary
 from steelyard.sandboxes import docker_owner
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox, SandboxProvider, SandboxSpec
 from steelyard.sandboxes.docker_container import MB, Container
 from steelyard.sandboxes.docker_engine import Engine, EngineError, default_host, engine_trouble
 from steelyard.sandboxes.docker_exec import run
-from steelyard.sandboxes.docker_files import ContainerFiles, Owner, directory, plain_file
-from steelyard.sandboxes.docker_images import DEFAULT_IMAGE, Images
-from steelyard.sandboxes.files import Places
+from steelyard.sandboxes.docker_files import ContainerFiles
+from steelyard.sandboxes.docker_images import DEFAULT_IMAGE, HOME, PLACES, TMP, TREE, USER, Images
 from steelyard.sandboxes.process import Reason
 
-TREE, HOME, TMP = "/repo", "/home/dev", "/tmp"  # noqa: S108  # paths inside the container, private to it
-USER, ROOT = Owner(1000, 1000), Owner(0, 0)
-DEV = b"dev:x:1000:1000:dev:/home/dev:/bin/sh\n"
 KEEPER = "65534:65534"  # runs what keeps the container open: commands, as another user, can't end it
 KEEP_OPEN = ["/bin/sh", "-c", "exec sleep 2147483647"]
 DEFAULT_PIDS = 4096
@@ -68,8 +64,8 @@ class DockerSandbox(Sandbox):
 
     tree, home, tmp = TREE, HOME, TMP
 
-    def __init__(self, spec: SandboxSpec, engine: Engine, image: dict[str, Any], users: dict[str, bytes]) -> None:
-        self.spec, self.engine, self._users = spec, engine, users
+    def __init__(self, spec: SandboxSpec, engine: Engine, image: dict[str, Any]) -> None:
+        self.spec, self.engine = spec, engine
         self.host_tree = spec.tree.absolute()
         self.closed = False
         self._closing = threading.Lock()
@@ -91,26 +87,15 @@ class DockerSandbox(Sandbox):
             made = self.engine.ask("POST", "/containers/create", body=container_config(self.spec, image["Id"]))
         self.ident = made["Id"]
         self.notes = tuple(f"Docker: {said}" for said in made.get("Warnings") or [] if "limit" in said.lower())
-        places = Places({inside: Path(inside) for inside in (TREE, HOME, TMP)})
-        self.files = ContainerFiles(self.engine, self.ident, places, USER)
+        self.files = ContainerFiles(self.engine, self.ident, PLACES, USER)
         self.spec.scratch.mkdir(parents=True, exist_ok=True)
         self.host_tree.mkdir(parents=True, exist_ok=True)
-        more = [directory(HOME[1:], USER, 0o700), directory(TMP[1:], ROOT, 0o1777)]
-        if passwd := self._passwd(image["Id"]):
-            more.append(plain_file("etc/passwd", passwd, ROOT))
-        self.files.put_tree(self.host_tree, TREE, self.spec.scratch, more)
+        if any(self.host_tree.iterdir()):
+            self.files.put_tree(self.host_tree, TREE, self.spec.scratch)
         with engine_trouble("starting the container"):
             self.engine.ask("POST", f"/containers/{self.ident}/start")
         user = f"{USER.uid}:{USER.gid}"
         self.container = Container(self.engine, self.ident, user, self.spec.limits)
-
-    def _passwd(self, image: str) -> bytes:
-        """The image's users and ours, since programs look up who they are; empty when the image knows our number."""
-        if image not in self._users:
-            there = self.files.fetch("/etc/passwd", MB) or b""
-            known = any(line.split(b":")[2:3] == [b"%d" % USER.uid] for line in there.splitlines())
-            self._users[image] = b"" if known else there.rstrip(b"\n") + (b"\n" if there else b"") + DEV
-        return self._users[image]
 
     def exec(self, command: Command) -> ExecResult:
         """Run a command to its end; nothing it started is left running when its time ran out."""
@@ -195,7 +180,6 @@ class DockerProvider(SandboxProvider):
     def __init__(self, image: str | None = None, host: str | None = None) -> None:
         self.engine = Engine(host or default_host())
         self.images = Images(self.engine, image or DEFAULT_IMAGE)
-        self._users: dict[str, bytes] = {}
         self._reaped = False
         self._lock = threading.Lock()
 
@@ -226,6 +210,7 @@ class DockerProvider(SandboxProvider):
 
     def open(self, spec: SandboxSpec) -> Sandbox:
         """A new sandbox."""
-        with engine_trouble("removing containers of killed runs"):
-            self._reap_once()
-        return DockerSandbox(spec, self.engine, self.images.get(spec.image, spec.dockerfile), self._users)
+        with boundary("sandbox_error", "opening the docker sandbox"):
+            with engine_trouble("removing containers of killed runs"):
+                self._reap_once()
+            return DockerSandbox(spec, self.engine, self.images.get(spec.image, spec.dockerfile))

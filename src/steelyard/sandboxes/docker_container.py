@@ -48,9 +48,8 @@ class Container:
         with engine_trouble("looking at the container"):
             state = self.state()
         if not state.get("Running"):
-            raise InfraError(
-                "sandbox_error", f"the container did not start: {state.get('Error') or 'it ended at once'}"
-            )
+            why = state.get("Error") or "it ended at once; its image needs /bin/sh and sleep"
+            raise InfraError("sandbox_error", f"the container did not start: {why}")
         self.init = int(state["Pid"])
         self.cgroup = find_cgroup(self.init, self.ident)
         self.init_uid = next((one.uid for one in self._local() if one.pid == self.init), None)

@@ -57,12 +57,18 @@ class ContainerFiles:
         with engine_trouble(f"copying files to {where}"):
             self.engine.ask("PUT", self._archive, {"path": where}, archive)
 
-    def put_tree(self, tree: Path, inside: str, scratch: Path, more: Iterable[Entry]) -> None:
-        """Copy a whole host directory in, with further empty directories or small files."""
+    def put_entries(self, entries: Iterable[Entry]) -> None:
+        """Make directories and small files, by their paths from the container's root."""
+        with tempfile.TemporaryFile() as file:
+            with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                for info, content in entries:
+                    archive.addfile(info, io.BytesIO(content))
+            self.put("/", file)
+
+    def put_tree(self, tree: Path, inside: str, scratch: Path) -> None:
+        """Copy a whole host directory in."""
         with tempfile.TemporaryFile(dir=scratch) as file:
             with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                for info, content in more:
-                    archive.addfile(info, io.BytesIO(content))
                 archive.add(tree, inside.lstrip("/"), filter=self._kept)
             self.put("/", file)
 
