@@ -46,7 +46,7 @@ def test_a_command_has_a_section_an_example_and_json(name: str) -> None:
 def test_every_command_file_is_a_command() -> None:
     """A module with `register` is listed in COMMANDS, and the other way round."""
     files = {
-        path.stem.replace("_", "-")
+        path.stem.rstrip("_").replace("_", "-")
         for path in (SOURCE / "cli").glob("*.py")
         if re.search(r"^def register\(", path.read_text("utf-8"), re.MULTILINE)
     }

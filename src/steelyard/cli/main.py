@@ -28,6 +28,8 @@ COMMANDS: dict[str, str] = {
     "show": "show one run: scorers, diff, timings",
     "export": "write run records: JSON lines, CSV or Parquet",
     "import": "store run records from elsewhere",
+    "serve": "serve the HTTP API and the web pages",
+    "token": "make, list and revoke the tokens that open the server",
     "db": "bring the store's schema up to date, check it, back it up, restore it",
     "prune": "remove runs that finished long ago",
     "doctor": "say what works on this machine and how to get what doesn't",

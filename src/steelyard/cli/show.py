@@ -45,13 +45,14 @@ def document(stored: "StoredRun") -> dict[str, Any]:
     from steelyard.formulas.gates import mean_score, overall
 
     run, card = stored.run, stored.scorecard
+    stated = stated_score(stored)
     return {
         **run.model_dump(mode="json"),
         "gates": stored.gates.model_dump(mode="json"),
         "overall": overall(run.scorers),
         "mean_score": mean_score(run.scorers),
-        "score": card.score if card else None,
-        "tier": card.tier if card else "Unranked",
+        "score": card.score if card else stated[0],
+        "tier": card.tier if card else stated[1],
         "replaced": stored.replaced,
         "scorecards": [
             {**score.card.model_dump(mode="json"), "version": score.version, "scored_at": score.scored_at}
@@ -67,6 +68,16 @@ def document(stored: "StoredRun") -> dict[str, Any]:
             for grading in stored.gradings
         ],
     }
+
+
+def stated_score(stored: "StoredRun") -> tuple[int | None, str]:
+    """The score and tier that an imported run's record states; it has no scorecard of our making."""
+    if stored.run.imported is None:
+        return None, "Unranked"
+    from steelyard.formulas.records import record_of
+
+    record = record_of(stored.run)
+    return record.score, record.tier or "Unranked"
 
 
 def _json_part(store: "Store", stored: "StoredRun", part: str) -> Any:

@@ -25,7 +25,10 @@ def show_run(stored: "StoredRun") -> None:
     _scorers(scorers, regraded=stored.gradings[-1].graded_at if stored.gradings else None)
     if stored.judgements:
         _judge(stored.judgements[-1], len(stored.judgements))
-    _scorecard(stored.scorecard, len(stored.scores))
+    if run.imported is None or stored.scorecard is not None:
+        _scorecard(stored.scorecard, len(stored.scores))
+    else:
+        _stated(stored)
     _measured(run)
     if run.final_response:
         say("\nfinal response")
@@ -123,6 +126,14 @@ def _scorecard(card: "Scorecard | None", versions: int) -> None:
         default = "could not be measured: 50" if axis in card.defaulted_axes else ""
         rows.append(("", axis, str(value), f"× {getattr(card.weights, axis):g}", default))
     print_table(("", "axis", "points", "weight", ""), rows)
+
+
+def _stated(stored: "StoredRun") -> None:
+    from steelyard.cli.show import stated_score
+
+    score, tier = stated_score(stored)
+    known = "none is stated" if score is None else f"{score} {one_line(tier)}"
+    say(f"\nscorecard: {known} (an imported run: what its record says, without axes)")
 
 
 def _measured(run: "Run") -> None:

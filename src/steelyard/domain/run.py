@@ -73,7 +73,10 @@ class Parity(Record):
 
 
 class Run(Record):
-    """The facts of one run. Times are seconds; instants are ISO 8601 in UTC. `artifacts` maps a name to a sha256."""
+    """The facts of one run. Times are seconds; instants are ISO 8601 in UTC. `artifacts` maps a name to a sha256.
+
+    `imported` is the run-record line that the run was made of, word for word, where it was not run here.
+    """
 
     run_id: str
     experiment: str
@@ -106,6 +109,7 @@ class Run(Record):
     baseline_tree: str | None = None
     artifacts: dict[str, str] = {}
     notes: tuple[str, ...] = ()
+    imported: str | None = None
 
     @property
     def is_infrastructure(self) -> bool:

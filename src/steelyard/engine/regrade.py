@@ -6,7 +6,7 @@ exactly. What can't be made again is said in one line, never guessed at.
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ from steelyard.domain.grade import ScorerResult
 from steelyard.domain.run import Run
 from steelyard.domain.trajectory import Trajectory
 from steelyard.engine.boxes import open_sandbox, run_setup
-from steelyard.engine.grading import restore, take_out
+from steelyard.engine.grading import grade_tree, restore, take_out
 from steelyard.engine.lab import Job, Lab
 from steelyard.errors import InputError
 from steelyard.formulas.outcome import Ending, outcome
@@ -91,16 +91,18 @@ def _graded(
     if task.setup and sandbox is not None:
         baseline = take_baseline(sandbox.collect_tree(), scratch / "base", over=template.baseline)
     change = _changed(stored, baseline, scratch)
+    evidence = _evidence(stored, job, change)
+    if sandbox is None:
+        return grade(scorers, evidence, None, clock=lab.clock.monotonic)
+    take_out(sandbox, change)
+    restore(sandbox, change)
+    return grade_tree(evidence, change, _live(job), lab, sandbox, scratch / "fresh")
 
-    def between() -> list[str]:
-        assert sandbox is not None  # noqa: S101  # only scorers that use it are followed by this
-        sandbox.kill_all()
-        return restore(sandbox, change)
 
-    if sandbox is not None:
-        take_out(sandbox, change)
-        restore(sandbox, change)
-    return grade(scorers, _evidence(stored, job, change), sandbox, clock=lab.clock.monotonic, between=between)
+def _live(job: Job) -> Job:
+    """The job with `grading: live`: the sandbox that was planted for it is fresh already."""
+    task = job.task.task.model_copy(update={"grading": "live"})
+    return replace(job, task=job.task.model_copy(update={"task": task}))
 
 
 def _planted(job: Job, lab: Lab, template: Template, scratch: Path, stack: ExitStack) -> Sandbox:

@@ -14,7 +14,12 @@ def is_success(run: Run) -> bool:
 
 
 def record_of(run: Run, scorecard: Scorecard | None = None, composite: float | None = None) -> RunRecord:
-    """The record of a run; without a composite against a reference, its own is stated (cost term 0)."""
+    """The record of a run; without a composite against a reference, its own is stated (cost term 0).
+
+    An imported run's record is the one it was made of.
+    """
+    if run.imported is not None:
+        return RunRecord.model_validate_json(run.imported)
     passed, total = objective_counts(run.scorers)
     value = composite_of(run) if composite is None else composite
     return RunRecord(

@@ -41,12 +41,18 @@ class Bad:
 
 def iterate_lines(path: Path, bad: Bad, *, strict: bool) -> Iterator[tuple[int, RunRecord]]:
     """The records of a file with their line numbers; bad lines are collected, never loaded whole, never guessed at."""
+    for number, record, _ in iterate_texts(path, bad, strict=strict):
+        yield number, record
+
+
+def iterate_texts(path: Path, bad: Bad, *, strict: bool) -> Iterator[tuple[int, RunRecord, bytes]]:
+    """The records of a file with their line numbers and the lines themselves, without the space around them."""
     try:
         with path.open("rb") as stream:
             for number, line in _lines(stream):
                 problems, record = _parse(line)
                 if record is not None:
-                    yield number, record
+                    yield number, record, line.strip()
                 elif problems:
                     bad.add(f"{path}:{number}", problems)
                     if strict and bad.lines >= MOST_BAD:
