@@ -21,7 +21,8 @@ from steelyard.domain.diff import Diff, FileChange
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.suite import Task
 from steelyard.domain.trajectory import AgentInfo, Observation, ObservationResult, Step, ToolCall, Trajectory
-from steelyard.judge.base import About
+from steelyard.judge.base import About, Judge
+from steelyard.judge.jury import Seats
 from steelyard.judge.request import build_request
 from steelyard.wiring import open_jury
 
@@ -123,7 +124,7 @@ def waiting() -> None:
         }
         for name in ("anthropic", "openai"):
             judge = plugins.build("judges", {"type": name})
-            with open_jury(lambda _spec, judge=judge: (judge,), env) as jury:
+            with open_jury(alone(judge), env) as jury:
                 assert jury.judge(evidence, ABOUT) is not None  # imports the SDK and opens the line
                 started = time.monotonic()
                 with ThreadPoolExecutor(4 * judge.concurrency) as pool:
@@ -137,6 +138,11 @@ def waiting() -> None:
     print(f"\n{JUDGEMENTS} judgements against a model that answers in {ANSWER_S * 1000:.0f} ms.\n")
     print(table(["Judge", "at once", "took", "shortest possible", "ratio"], rows))
     print(f"\nGoal: ratio under {WAIT_GOAL}.")
+
+
+def alone(judge: Judge) -> Seats:
+    """A jury of one."""
+    return lambda _spec: (judge,)
 
 
 @contextmanager
