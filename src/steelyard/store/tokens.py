@@ -29,7 +29,7 @@ SCOPES = ("read", "write", "admin")  # each holds those before it
 _SHAPE = re.compile(r"sy_([0-9a-z]{12})_[0-9A-Za-z]{43}")
 _TOKENS = schema.api_tokens.c
 FIND_TOKEN = select(schema.api_tokens).where(_TOKENS.id == bindparam("id"))
-ANY_TOKEN = select(_TOKENS.id).limit(1)
+ANY_TOKEN = select(_TOKENS.id)  # the first will do
 _NOBODY = "0" * 64
 
 

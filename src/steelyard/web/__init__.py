@@ -1,0 +1,1 @@
+"""The service: the HTTP API, and the pages beside it."""
