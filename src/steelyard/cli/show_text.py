@@ -113,7 +113,14 @@ def _judge(judged: "JudgeResult", count: int) -> None:
         say(f"  failure mode: {judged.failure_mode}")
     for check in judged.fact_checks:
         say(f"  {check.status}: {one_line(check.claim)} ({one_line(check.evidence)})")
-    _indented(judged.reasoning or judged.raw or "")
+    if judged.reasoning:
+        _indented(judged.reasoning)
+    if judged.raw:
+        say("  it replied")
+        _indented(_cut(judged.raw), by="    | ")
+    footprint = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd")
+    known = [f"{name} {getattr(judged, name):g}" for name in footprint if getattr(judged, name) is not None]
+    say(f"  prompt version {judged.prompt_version}, {', '.join([*known, f'{judged.duration_s:.2f} s'])}")
 
 
 def _scorecard(card: "Scorecard | None", versions: int) -> None:

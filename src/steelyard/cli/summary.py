@@ -1,16 +1,21 @@
-"""How an experiment ends: a table per arm, what was caught, the verdict, and the next command."""
+"""How an experiment ends: a table per arm, what was caught, the verdict, and the next command.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Runs are read twice and never all held: memory stays flat however many there are.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import emit_json, say
+from steelyard.cli.output import say
 from steelyard.domain.experiment import Experiment
 from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Run
 from steelyard.engine.crew import Report
 from steelyard.errors import InputError
-from steelyard.formulas.composite import composite_of, cost_of, reference_cost
+from steelyard.formulas.composite import Cost, composite_of, cost_of, reference_cost
 from steelyard.formulas.gates import gates_of, mean_score, overall
 
 if TYPE_CHECKING:
@@ -30,72 +35,159 @@ class Rated:
 
 def conclude(store: "Store", experiment: Experiment, report: Report, *, as_json: bool) -> int:
     """Say what came of an experiment; the exit code is the verdict's, or 3 when nothing could be measured."""
-    rated = rate(store, experiment)
-    comparison = comparison_of([one.run for one in rated], experiment)
+    comparison, references = weighed(store, experiment)
+    totals = Totals()
+    runs = totals.counting(rate(store, experiment, references))
     if as_json:
-        emit_json(document(experiment, rated, comparison) | {"stopped_by": report.stopped_by, "left": report.left})
+        _print_document(experiment, runs, comparison, report)
     else:
-        _show(experiment, rated, comparison, report)
-    measured = [one for one in rated if not one.run.is_infrastructure]
-    if rated and not measured:
+        for _ in runs:
+            pass
+        _show(experiment, totals, comparison, report)
+    if totals.runs and not totals.measured:
         return 3
     return 1 if comparison is not None and comparison.verdict == "regressed" else 0
 
 
-def rate(store: "Store", experiment: Experiment) -> list[Rated]:
+def weighed(store: "Store", experiment: Experiment) -> "tuple[Comparison | None, dict[str, Cost]]":
+    """The arms weighed against each other (None with fewer than two that ran), and the baseline's mean cost by task."""
+    from steelyard.compare.runs import material_of, weigh_runs
+
+    costs: dict[str, list[Cost]] = {}
+
+    def seen() -> Iterator[Run]:
+        for run in store.iter_runs(experiment.id):
+            if run.arm == experiment.compare.baseline and not run.is_infrastructure:
+                costs.setdefault(run.task_id, []).append(cost_of(run))
+            yield run
+
+    material = material_of(seen(), experiment.arms)
+    references = {task: reference_cost(found) for task, found in costs.items()}
+    if len(material.facts) < 2:
+        return None, references
+    try:
+        return weigh_runs(material, spec=experiment.compare), references
+    except InputError:
+        return None, references  # three arms or more, and the suite does not say which two to compare
+
+
+def rate(store: "Store", experiment: Experiment, references: dict[str, Cost] | None = None) -> Iterator[Rated]:
     """Every run of the experiment with its composite against the baseline arm's mean, its score and tier."""
     from steelyard.store.reads import RunFilter
 
-    runs = list(store.iter_runs(experiment.id))
-    cards: dict[str, JsonObject] = {}
+    if references is None:
+        references = weighed(store, experiment)[1]
+
+    cards: dict[str, tuple[int | None, str]] = {}
     after: int | None = None
     while page := store.runs(RunFilter(experiment=experiment.id), after=after, limit=500):
-        cards |= {row["run_id"]: row for row in page}
+        cards |= {row["run_id"]: (row["score"], row["tier"]) for row in page}
         after = page[-1]["seq"]
-    baseline = experiment.compare.baseline
-    references = {
-        task: reference_cost([cost_of(run) for run in runs if run.task_id == task and _counts(run, baseline)])
-        for task in {run.task_id for run in runs}
-    }
-    return [
-        Rated(
-            run,
-            None
-            if run.is_infrastructure
-            else round(composite_of(run, None if run.arm == baseline else references[run.task_id]), 6),
-            cards[run.run_id]["score"],
-            cards[run.run_id]["tier"],
-        )
-        for run in runs
-    ]
+    for run in store.iter_runs(experiment.id):
+        reference = None if run.arm == experiment.compare.baseline else references.get(run.task_id)
+        composite = None if run.is_infrastructure else round(composite_of(run, reference), 6)
+        yield Rated(run, composite, *cards[run.run_id])
 
 
-def _counts(run: Run, baseline: str | None) -> bool:
-    return run.arm == baseline and not run.is_infrastructure
+@dataclass
+class ArmTotals:
+    """What the runs of an arm add up to."""
+
+    runs: int = 0
+    counted: int = 0
+    passed: int = 0
+    composites: list[float] = field(default_factory=list)
+    scores: list[int] = field(default_factory=list)
+    costs: list[float] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    walls: list[float] = field(default_factory=list)
+
+    def add(self, one: Rated) -> None:
+        """One more run."""
+        self.runs += 1
+        if one.run.is_infrastructure:
+            return
+        self.counted += 1
+        self.passed += overall(one.run.scorers) == "PASS"
+        self.walls.append(one.run.wall_s)
+        for values, value in (
+            (self.composites, one.composite),
+            (self.scores, one.score),
+            (self.costs, one.run.usage.cost_usd),
+            (self.tokens, one.run.usage.total_tokens),
+        ):
+            if value is not None:
+                values.append(value)  # type: ignore[arg-type]  # each list takes its own kind
+
+    def row(self, name: str) -> list[str]:
+        """The arm in the table."""
+        return [
+            name,
+            str(self.runs),
+            f"{self.passed}/{self.counted}",
+            _mean(self.composites, 3),
+            _mean(self.scores, 0),
+            _tier(self.scores),
+            f"${sum(self.costs):.2f}" if self.costs else "unknown",
+            f"{sum(self.tokens):,}" if self.tokens else "unknown",
+            _middle(self.walls),
+        ]
 
 
-def comparison_of(runs: Sequence[Run], experiment: Experiment) -> "Comparison | None":
-    """The arms weighed against each other; None with fewer than two arms that ran."""
-    from steelyard.formulas.records import record_of
+@dataclass
+class Totals:
+    """What is kept of runs that have gone by."""
 
-    if len({run.arm for run in runs}) < 2:
-        return None
-    from steelyard.compare.weigh import weigh
+    arms: dict[str, ArmTotals] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
+    caught: dict[tuple[str, str, str], tuple[int, str, str]] = field(default_factory=dict)
+    runs: int = 0
+    measured: int = 0
+    last: str | None = None
 
-    try:
-        return weigh([record_of(run) for run in runs], spec=experiment.compare)
-    except InputError:
-        return None  # three arms or more, and the suite does not say which two to compare
+    def counting(self, rated: Iterator[Rated]) -> Iterator[Rated]:
+        """The same runs, counted on their way."""
+        for one in rated:
+            self._count(one)
+            yield one
+
+    def _count(self, one: Rated) -> None:
+        run = one.run
+        self.runs += 1
+        self.measured += not run.is_infrastructure
+        self.last = run.run_id
+        self.arms.setdefault(run.arm, ArmTotals()).add(one)
+        if run.is_infrastructure and len(self.broken) < 5:
+            self.broken.append(f"{run.task_id} {run.arm} #{run.repeat}: {run.error_class}: {run.error_detail}")
+        for result in run.scorers:
+            if result.type in INTEGRITY and result.verdict == "FAIL" and not result.crashed:
+                key = (run.arm, run.task_id, result.name)
+                times, example, detail = self.caught.get(key, (0, run.run_id, result.detail))
+                self.caught[key] = (times + 1, example, detail)
+
+    def caught_lines(self) -> list[str]:
+        """Which arms gamed which checks on which tasks, a line each, with one run to look at."""
+        return [
+            f"caught: {arm} on {task}: {name}: {detail} ({times} of its runs, e.g. {example})"
+            for (arm, task, name), (times, example, detail) in sorted(self.caught.items())
+        ]
 
 
-def document(experiment: Experiment, rated: Sequence[Rated], comparison: "Comparison | None") -> JsonObject:
-    """What `run --json` prints."""
-    return {
-        "experiment": experiment.id,
-        "workspace": experiment.workspace,
-        "runs": [run_document(one) for one in rated],
+def _print_document(
+    experiment: Experiment, runs: Iterator[Rated], comparison: "Comparison | None", report: Report
+) -> None:
+    """What `run --json` prints, run by run."""
+    write = sys.stdout.write
+    head = json.dumps({"experiment": experiment.id, "workspace": experiment.workspace}, ensure_ascii=False)
+    write(head[:-1] + ', "runs": [')
+    for number, one in enumerate(runs):
+        write(("," if number else "") + "\n" + json.dumps(run_document(one), ensure_ascii=False, allow_nan=False))
+    tail = {
         "comparison": None if comparison is None else comparison.model_dump(mode="json"),
+        "stopped_by": report.stopped_by,
+        "left": report.left,
     }
+    write("\n], " + json.dumps(tail, ensure_ascii=False, allow_nan=False)[1:] + "\n")
 
 
 def run_document(one: Rated) -> JsonObject:
@@ -126,14 +218,18 @@ def run_document(one: Rated) -> JsonObject:
     }
 
 
-def _show(experiment: Experiment, rated: Sequence[Rated], comparison: "Comparison | None", report: Report) -> None:
-    if rated:
-        say(_arm_table(experiment, rated))
-    for line in caught(rated):
+def _show(experiment: Experiment, totals: Totals, comparison: "Comparison | None", report: Report) -> None:
+    if totals.runs:
+        head = ["arm", "runs", "passed", "composite", "score", "tier", "cost", "tokens", "median s"]
+        say(
+            aligned(
+                [head, *(totals.arms[arm.name].row(arm.name) for arm in experiment.arms if arm.name in totals.arms)]
+            )
+        )
+    for line in totals.caught_lines():
         say(line)
-    broken = [one.run for one in rated if one.run.is_infrastructure]
-    for run in broken[:5]:
-        say(f"not measured: {run.task_id} {run.arm} #{run.repeat}: {run.error_class}: {run.error_detail}")
+    for line in totals.broken:
+        say(f"not measured: {line}")
     if report.stopped_by is not None:
         say(f"stopped: {report.stopped_by}; {report.left} runs left; steelyard run {experiment.suite_path} --resume")
     if comparison is not None:
@@ -141,36 +237,9 @@ def _show(experiment: Experiment, rated: Sequence[Rated], comparison: "Compariso
 
         say()
         say(headline(comparison))
-    if rated:
+    if totals.last is not None:
         say()
-        say(f"next: steelyard compare {experiment.id}   steelyard show {rated[-1].run.run_id}")
-
-
-def _arm_table(experiment: Experiment, rated: Sequence[Rated]) -> str:
-    rows = [["arm", "runs", "passed", "composite", "score", "tier", "cost", "tokens", "median s"]]
-    for arm in experiment.arms:
-        mine = [one for one in rated if one.run.arm == arm.name]
-        if not mine:
-            continue
-        counted = [one for one in mine if not one.run.is_infrastructure]
-        passes = sum(overall(one.run.scorers) == "PASS" for one in counted)
-        scores = [one.score for one in counted if one.score is not None]
-        costs = [one.run.usage.cost_usd for one in counted if one.run.usage.cost_usd is not None]
-        tokens = [one.run.usage.total_tokens for one in counted if one.run.usage.total_tokens is not None]
-        rows.append(
-            [
-                arm.name,
-                str(len(mine)),
-                f"{passes}/{len(counted)}",
-                _mean([one.composite for one in counted if one.composite is not None], 3),
-                _mean(scores, 0),
-                _tier(scores),
-                f"${sum(costs):.2f}" if costs else "unknown",
-                f"{sum(tokens):,}" if tokens else "unknown",
-                _middle([one.run.wall_s for one in counted]),
-            ]
-        )
-    return aligned(rows)
+        say(f"next: steelyard compare {experiment.id}   steelyard show {totals.last}")
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
@@ -215,17 +284,3 @@ INTEGRITY = {
     "trajectory_rules",
     "forbid_secrets",
 }
-
-
-def caught(rated: Sequence[Rated]) -> list[str]:
-    """Which arms gamed which checks on which tasks, a line each, with one run to look at."""
-    found: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for one in rated:
-        for result in one.run.scorers:
-            if result.type in INTEGRITY and result.verdict == "FAIL" and not result.crashed:
-                key = (one.run.arm, one.run.task_id, result.name)
-                found.setdefault(key, []).append((one.run.run_id, result.detail))
-    return [
-        f"caught: {arm} on {task}: {name}: {places[0][1]} ({len(places)} of its runs, e.g. {places[0][0]})"
-        for (arm, task, name), places in sorted(found.items())
-    ]

@@ -83,7 +83,8 @@ def _follow_the_path(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> N
     book.resources = sandbox.meter()  # whatever a turn or a stage left running was killed at its end
     book.notes += sandbox.notes
     if task.is_ledger:
-        _judge(book, lab, Evidence(task=task))
+        if book.error is None or isinstance(book.error, AgentError):
+            _judge(book, lab, Evidence(task=task))
         return
     with timed(book, lab, "diff"), boundary("sandbox_error", "reading the tree"):
         assert book.baseline is not None  # noqa: S101  # a coding run always has one by now
