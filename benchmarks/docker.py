@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.measure import median, span, table
 from steelyard.domain.suite import Limits
+from steelyard.errors import InfraError
 from steelyard.sandboxes.base import SandboxSpec, shell
 from steelyard.sandboxes.docker import DockerProvider
 from steelyard.sandboxes.docker_images import DEFAULT_IMAGE
@@ -22,9 +23,10 @@ def main(argv: list[str]) -> None:
     del argv
     image = os.environ.get("STEELYARD_TEST_IMAGE", DEFAULT_IMAGE)
     provider = DockerProvider(image)
-    problem = provider.check()
-    if problem is not None:
-        print(f"not measured: {problem}")
+    try:
+        provider.images.get(None, None)
+    except InfraError as error:
+        print(f"Not measured: {error}.")
         return
     ways: dict[str, Callable[[], None]] = {
         "docker run --rm": lambda: _docker_run(image),

@@ -29,7 +29,8 @@ WORK = "id -u; test -f prepared.txt && echo right > code.txt; echo new > new.txt
 
 @pytest.mark.docker
 @pytest.mark.parametrize(
-    ("grading", "outside"), [("fresh", "test ! -e /tmp/outside"), ("live", "test -e /tmp/outside && test ! -e old.txt")]
+    ("grading", "outside"),
+    [("fresh", "test ! -e /tmp/outside && test ! -e old.txt"), ("live", "test -e /tmp/outside && test ! -e old.txt")],
 )
 def test_a_run_in_docker_is_graded(shop: Shop, grading: str, outside: str) -> None:
     """Set-up, agent, stages, diff and scorers work in containers; a scorer's changes are put back before the next.

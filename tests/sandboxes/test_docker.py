@@ -61,6 +61,15 @@ def exists(provider: DockerProvider, container: str) -> bool:
     return True
 
 
+def is_running(provider: DockerProvider, container: str) -> bool:
+    """Whether a container is there and runs."""
+    try:
+        state = provider.engine.ask("GET", f"/containers/{container}/json")["State"]
+    except EngineError:
+        return False
+    return bool(state["Running"])
+
+
 def of_run(provider: DockerProvider, run_id: str) -> list[str]:
     """The containers that carry a run's label."""
     filters = json.dumps({"label": [f"{RUN}={run_id}"]})
@@ -142,6 +151,20 @@ print(made, flush=True)
     used = box.meter().cpu_time_s
     assert used is not None
     assert used > 0
+
+
+@docker
+def test_a_restart_ends_all_and_keeps_the_files(open_box: Open) -> None:
+    """What can't be killed from inside is ended from outside: files and measurements stay, commands run again."""
+    box = open_box()
+    box.exec(shell("echo x > kept; echo y > $HOME/kept; sleep 8300 >/dev/null 2>&1 &", LONG_S))
+    used = box.meter().cpu_time_s
+    box.container.restart()
+
+    assert box.kill_all() == 0
+    assert box.exec(shell("cat kept $HOME/kept", LONG_S)).stdout.text() == "x\ny\n"
+    assert used is not None
+    assert (box.meter().cpu_time_s or 0) >= used
 
 
 @docker
@@ -258,9 +281,12 @@ def test_what_a_killed_harness_left_is_removed(open_box: Open, provider: DockerP
         finally:
             harness.send_signal(signal.SIGKILL)
             harness.wait()
+    until = time.monotonic() + 60
+    while is_running(provider, left):  # the agent does not go on without its harness
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
     assert DockerProvider().check() is None
-    until = time.monotonic() + 60
     while exists(provider, left):  # another test's provider may be at it just now
         assert time.monotonic() < until
         time.sleep(0.05)

@@ -1,6 +1,7 @@
 """docker: a container of its own for every sandbox; the tree is copied in and out, nothing of the host is mounted."""
 
 import os
+import socket
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -19,7 +20,8 @@ from steelyard.sandboxes.docker_images import DEFAULT_IMAGE, HOME, PLACES, TMP, 
 from steelyard.sandboxes.process import Reason
 
 KEEPER = "65534:65534"  # runs what keeps the container open: commands, as another user, can't end it
-KEEP_OPEN = ["/bin/sh", "-c", "exec sleep 2147483647"]
+# It reads from this harness until that is no more: then the container ends with all that runs in it.
+KEEP_OPEN = ["/bin/sh", "-c", "read _"]
 DEFAULT_PIDS = 4096
 OWN_PIDS = 16  # for the init process, the keeper, and starting and ending commands
 PERIOD_US = 100_000
@@ -51,6 +53,8 @@ def container_config(spec: SandboxSpec, image: str) -> dict[str, Any]:
         "Entrypoint": KEEP_OPEN,
         "Cmd": [],
         "User": KEEPER,
+        "OpenStdin": True,
+        "StdinOnce": True,
         "WorkingDir": "/",
         "Hostname": "sandbox",
         "Healthcheck": {"Test": ["NONE"]},
@@ -73,12 +77,11 @@ class DockerSandbox(Sandbox):
         given = dict(entry.partition("=")[::2] for entry in (image.get("Config") or {}).get("Env") or [])
         self._path = given.get("PATH") or PATH
         self.ident = ""
+        self._lifeline: socket.socket | None = None
         try:
             self._open(image)
         except BaseException:
-            if self.ident:
-                with suppress(InfraError):
-                    docker_owner.remove(engine, self.ident)
+            self._remove()
             raise
 
     def _open(self, image: dict[str, Any]) -> None:
@@ -93,6 +96,8 @@ class DockerSandbox(Sandbox):
         if any(self.host_tree.iterdir()):
             self.files.put_tree(self.host_tree, TREE, self.spec.scratch)
         with engine_trouble("starting the container"):
+            if self.engine.is_near:
+                self._lifeline, _ = self.engine.hijack(f"/containers/{self.ident}/attach?stream=1&stdin=1", {})
             self.engine.ask("POST", f"/containers/{self.ident}/start")
         user = f"{USER.uid}:{USER.gid}"
         self.container = Container(self.engine, self.ident, user, self.spec.limits)
@@ -168,7 +173,15 @@ class DockerSandbox(Sandbox):
             with suppress(InfraError, EngineError):
                 self._last = self.container.resources()
             self.closed = True
-            docker_owner.remove(self.engine, self.ident)
+            self._remove()
+
+    def _remove(self) -> None:
+        try:
+            if self.ident:
+                docker_owner.remove(self.engine, self.ident)
+        finally:
+            if self._lifeline is not None:
+                self._lifeline.close()
 
 
 class DockerProvider(SandboxProvider):

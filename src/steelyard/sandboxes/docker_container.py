@@ -48,7 +48,7 @@ class Container:
         with engine_trouble("looking at the container"):
             state = self.state()
         if not state.get("Running"):
-            why = state.get("Error") or "it ended at once; its image needs /bin/sh and sleep"
+            why = state.get("Error") or "it ended at once; its image needs /bin/sh"
             raise InfraError("sandbox_error", f"the container did not start: {why}")
         self.init = int(state["Pid"])
         self.cgroup = find_cgroup(self.init, self.ident)
@@ -138,7 +138,7 @@ class Container:
                         return count
             except EngineError:
                 pass  # no process can be started in there any more, for example because there are too many
-            self._restart()
+            self.restart()
             return count
 
     def _roots(self, exec_ids: set[str]) -> set[int]:
@@ -165,7 +165,7 @@ class Container:
             pause = min(0.05, pause * 2)
         return True
 
-    def _restart(self) -> None:
+    def restart(self) -> None:
         """End all processes from outside; the files stay as they are."""
         self._before = self.resources()
         with engine_trouble("restarting the container"):

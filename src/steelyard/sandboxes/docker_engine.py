@@ -60,6 +60,11 @@ class Engine:
 
     host: str
 
+    @property
+    def is_near(self) -> bool:
+        """Whether connections last: those to other machines may be cut when they are idle."""
+        return self.host.startswith("unix:")
+
     def dial(self) -> socket.socket:
         """An open connection; `InfraError` when nobody listens."""
         parts = urlsplit(self.host)

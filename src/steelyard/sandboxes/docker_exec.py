@@ -26,6 +26,7 @@ from steelyard.sandboxes.process import (
 LOOK_S = 0.5  # how often a command is looked at whose output is still open
 FIRST_LOOK_S, SLOWEST_LOOK_S = 0.002, 0.25  # and one whose output has ended
 TICK_S = 0.5
+AGAIN_S = 1.0
 HEADER = 8
 STDOUT, STDERR = 1, 2
 # From a directory that is surely there; the shell's own exit codes say what could not be started.
@@ -238,6 +239,7 @@ class _Running:
         _, name = self.steps.pop(0)
         if name == "KILL":
             self.container.kill(self.ident)
+            self.steps.append((time.monotonic() + AGAIN_S, name))  # the engine may only now be starting it
         else:
             self.container.ask_to_end(self.ident, name)
 
