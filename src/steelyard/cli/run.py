@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.cli.output import note
 from steelyard.cli.progress import Watch
+from steelyard.cli.reporting import Reporter, open_reporter
 from steelyard.cli.summary import conclude
 from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.suite import FrozenTask, Suite
@@ -48,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-seconds", type=float, metavar="S", help="stop when the experiment has taken this long")
     parser.add_argument("--retries", type=int, default=1, metavar="N", help="retries of infrastructure failures")
     parser.add_argument("--resume", action="store_true", help="go on with the last experiment of this suite")
+    parser.add_argument("--server", metavar="URL", help="also report each run to a server (token: STEELYARD_TOKEN)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
@@ -69,7 +71,13 @@ def main(args: argparse.Namespace) -> int:
     wish, specs = JudgeWish(args.judge, args.judge_model), [task.judge for task in suite.tasks]
     with open_judge(wish, specs, os.environ, note) as judge, open_store(read_settings()) as store:
         experiment = _experiment(store, suite, args)
-        ended = conduct(store, experiment, args, Choices(provider, Path(suite.root), os.environ, judge=judge))
+        reporter = open_reporter(args.server, os.environ.get("STEELYARD_TOKEN"), store, experiment)
+        try:
+            choices = Choices(provider, Path(suite.root), os.environ, judge=judge)
+            ended = conduct(store, experiment, args, choices, reporter)
+        finally:
+            if reporter is not None:
+                reporter.finish()
         return conclude(store, ended.experiment, ended.report, as_json=args.json)
 
 
@@ -124,7 +132,13 @@ def _experiment(store: "Store", suite: Suite, args: argparse.Namespace) -> Exper
     return experiment
 
 
-def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, choices: Choices) -> Ended:
+def conduct(
+    store: "Store",
+    experiment: Experiment,
+    args: argparse.Namespace,
+    choices: Choices,
+    reporter: Reporter | None = None,
+) -> Ended:
     """Run what is missing of an experiment, and store each run as it ends."""
     from steelyard.sandboxes.process import interrupt_all
     from steelyard.store.leases import owner_name
@@ -141,7 +155,7 @@ def conduct(store: "Store", experiment: Experiment, args: argparse.Namespace, ch
     with open_lab(read_settings(), replace(choices, observer=watch.observer())) as lab, watch:
         orders = Orders(
             run=lambda job: execute(job, lab),
-            on_done=lambda finished: _store(store, finished, lab),
+            on_done=lambda finished: _store(store, finished, lab, reporter),
             stop=interrupt_all,
             jobs=args.jobs,
             retries=args.retries,
@@ -176,5 +190,7 @@ def _budget(store: "Store", experiment: Experiment, args: argparse.Namespace, la
     )
 
 
-def _store(store: "Store", finished: Finished, lab: Lab) -> None:
+def _store(store: "Store", finished: Finished, lab: Lab, reporter: Reporter | None) -> None:
     store.save(finished, scored_at=instant(lab.clock.now()))
+    if reporter is not None:
+        reporter.report(finished.run.run_id)

@@ -48,7 +48,7 @@ def _create(args: argparse.Namespace) -> int:
 
     settings = read_settings()
     now = datetime.now(UTC)
-    workspace = args.workspace or settings.workspace or "default"
+    workspace = args.workspace or "default"
     for option, text in (("--workspace", workspace), ("--name", args.name or "unnamed")):
         if not text.isprintable() or text != text.strip() or not 0 < len(text) <= 200:
             raise InputError(f"{option}: printable text of 1 to 200 characters is allowed, without spaces at its ends")
