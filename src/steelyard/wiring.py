@@ -18,7 +18,9 @@ from steelyard.settings import Settings
 if TYPE_CHECKING:
     from steelyard.domain.evidence import Evidence
     from steelyard.domain.grade import JudgeResult
+    from steelyard.domain.run import Run
     from steelyard.domain.suite import JudgeSpec
+    from steelyard.events.base import Sink
     from steelyard.judge.jury import Jury, Seats
     from steelyard.sandboxes.base import SandboxProvider
     from steelyard.store.database import Store
@@ -153,3 +155,18 @@ def open_store(settings: Settings) -> "Store":
     from steelyard.store.database import open_store as open_at
 
     return open_at(settings.store_url, settings.artifacts)
+
+
+def open_sinks(settings: Settings, environ: Mapping[str, str], store: "Store") -> "list[Sink]":
+    """Where the settings send events to."""
+    from steelyard.errors import InputError
+    from steelyard.events.configure import make_sinks
+
+    def look_up(run_id: str) -> "Run | None":
+        try:
+            run = store.run(run_id).run
+        except InputError:
+            return None
+        return run if run.run_id == run_id else None  # the start of another id is not it
+
+    return make_sinks(settings.events, environ, SystemClock(), look_up)

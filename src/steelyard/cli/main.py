@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "import": "store run records from elsewhere",
     "serve": "serve the HTTP API and the web pages",
     "token": "make, list and revoke the tokens that open the server",
+    "events": "deliver events to where STEELYARD_EVENTS says, and show what waits",
     "db": "bring the store's schema up to date, check it, back it up, restore it",
     "prune": "remove runs that finished long ago",
     "doctor": "say what works on this machine and how to get what doesn't",

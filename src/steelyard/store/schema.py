@@ -21,7 +21,7 @@ from sqlalchemy import (
     event,
 )
 
-VERSION = "0004"  # the last revision under migrations/versions; a test holds the two together
+VERSION = "0005"  # the last revision under migrations/versions; a test holds the two together
 
 metadata = MetaData()
 _counter = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts by itself only in an INTEGER PRIMARY KEY
@@ -58,6 +58,20 @@ experiments = Table(
 )
 
 tasks = Table("tasks", metadata, Column("sha256", String(64), primary_key=True), _text("task_id"), _text("snapshot"))
+
+SORTED = (
+    "finished_at",
+    "status",
+    "objective",
+    "failure_mode",
+    "disagreement",
+    "score",
+    "cost_usd",
+    "total_tokens",
+    "tool_calls",
+    "wall_s",
+    "agent",
+)
 
 runs = Table(
     "runs",
@@ -113,6 +127,8 @@ runs = Table(
     Index("ix_runs_tier", "workspace", "tier", "seq"),
     Index("ix_runs_judge", "workspace", "judge", "seq"),
     Index("ix_runs_finished", "finished_at"),
+    # The orders that the pages offer, and the filters that have no index above.
+    *(Index(f"ix_runs_by_{name}", "workspace", name, "seq") for name in SORTED),
 )
 
 agent_run_scores = Table(
@@ -232,6 +248,7 @@ arm_trust = Table(
     _text("workspace"),
     _text("arm"),
     _whole("streak", null=False),
+    _whole("before", null=False),
     PrimaryKeyConstraint("workspace", "arm"),
 )
 

@@ -14,7 +14,7 @@ from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Run
 from steelyard.domain.score import Scorecard
 from steelyard.formulas.drift import CONFIDENCE, DAYS, Drift, Sums, drift_of, may_have_drifted
-from steelyard.formulas.trust import TRUSTED_FROM, is_good, next_streak, trust_change
+from steelyard.formulas.trust import TRUSTED_FROM, is_good, trust_change
 from steelyard.store import schema
 from steelyard.store.outbox import add_event
 from steelyard.store.rows import instant
@@ -38,11 +38,19 @@ _ADD_DAY = text(
     "bronze = daily_scores.bronze + excluded.bronze, silver = daily_scores.silver + excluded.silver, "
     "gold = daily_scores.gold + excluded.gold, elite = daily_scores.elite + excluded.elite, "
     "p50_s = CASE WHEN excluded.last_at >= daily_scores.last_at THEN excluded.p50_s ELSE daily_scores.p50_s END, "
-    "last_at = CASE WHEN excluded.last_at >= daily_scores.last_at THEN excluded.last_at ELSE daily_scores.last_at END"
+    "last_at = CASE WHEN excluded.last_at >= daily_scores.last_at THEN excluded.last_at ELSE daily_scores.last_at END "
+    "RETURNING runs"
 )
-_SET_TRUST = text(
-    "INSERT INTO arm_trust (workspace, arm, streak) VALUES (:workspace, :arm, :streak) "
-    "ON CONFLICT (workspace, arm) DO UPDATE SET streak = excluded.streak"
+# `before` is the streak as it was: one statement counts on and says what was counted from.
+_COUNT_TRUST = text(
+    "INSERT INTO arm_trust (workspace, arm, streak, before) VALUES (:workspace, :arm, :good, 0) "
+    "ON CONFLICT (workspace, arm) DO UPDATE SET before = arm_trust.streak, "
+    "streak = CASE WHEN excluded.streak > 0 THEN arm_trust.streak + 1 ELSE 0 END RETURNING before, streak"
+)
+_SET_TRUST = (
+    update(schema.arm_trust)
+    .where(_TRUST.workspace == bindparam("of_workspace"), _TRUST.arm == bindparam("of_arm"))
+    .values(before=_TRUST.streak, streak=bindparam("counted"))
 )
 _STREAK = select(_TRUST.streak).where(_TRUST.workspace == bindparam("workspace"), _TRUST.arm == bindparam("arm"))
 _WEEKS = select(_DAY.day, _DAY.runs, _DAY.total, _DAY.squares, _DAY.drifted).where(
@@ -75,10 +83,11 @@ def watch_new(connection: "Connection", scored: Scored) -> None:
     run, card = scored.run, scored.card
     if run.is_infrastructure:
         return
-    _count(connection, run, card, +1)
-    before = connection.execute(_STREAK, _arm(run)).scalar() or 0
-    _trust(connection, scored, before, next_streak(before, card.tier))
-    _look_for_drift(connection, scored)
+    runs_today = _count(connection, run, card, +1)
+    trust = connection.execute(_COUNT_TRUST, {**_arm(run), "good": int(is_good(card.tier))}).one()
+    _tell_trust(connection, scored, trust.before, trust.streak)
+    if _is_time_to_look(runs_today):
+        _look_for_drift(connection, scored)
 
 
 def watch_again(connection: "Connection", scored: Scored, previous: tuple[int, str]) -> None:
@@ -91,8 +100,15 @@ def watch_again(connection: "Connection", scored: Scored, previous: tuple[int, s
     _count(connection, run, card, +1)
     if is_good(old_tier) != is_good(card.tier):
         before = connection.execute(_STREAK, _arm(run)).scalar() or 0
-        _trust(connection, scored, before, _recount(connection, run))
+        after = _recount(connection, run)
+        connection.execute(_SET_TRUST, {"of_workspace": run.workspace, "of_arm": run.arm, "counted": after})
+        _tell_trust(connection, scored, before, after)
     _look_for_drift(connection, scored)
+
+
+def _is_time_to_look(runs_today: int) -> bool:
+    """After each of a day's first runs, then whenever they have grown by a fiftieth: a busy day costs no more."""
+    return runs_today < 100 or runs_today % (runs_today // 50) == 0
 
 
 def _arm(run: Run) -> JsonObject:
@@ -104,7 +120,8 @@ def day_of(moment: str) -> str:
     return instant(moment)[:10]
 
 
-def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> None:
+def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> int:
+    """Put a score into its day, or with -1 take it out; how many runs the day has now."""
     row: JsonObject = {
         **_arm(run),
         "day": day_of(run.finished_at),
@@ -115,7 +132,7 @@ def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> No
         "p50_s": card.inputs.get("p50_s"),
         "last_at": instant(run.finished_at),
     }
-    connection.execute(_ADD_DAY, row)
+    return int(connection.execute(_ADD_DAY, row).scalar_one())
 
 
 def _recount(connection: "Connection", run: Run) -> int:
@@ -126,9 +143,7 @@ def _recount(connection: "Connection", run: Run) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-def _trust(connection: "Connection", scored: Scored, before: int, after: int) -> None:
-    if after != before:
-        connection.execute(_SET_TRUST, {**_arm(scored.run), "streak": after})
+def _tell_trust(connection: "Connection", scored: Scored, before: int, after: int) -> None:
     change = trust_change(before, after)
     if change is not None:
         payload = {

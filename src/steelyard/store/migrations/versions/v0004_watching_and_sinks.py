@@ -52,6 +52,7 @@ def _tables() -> None:
         sa.Column("workspace", sa.Text(), nullable=False),
         sa.Column("arm", sa.Text(), nullable=False),
         sa.Column("streak", sa.BigInteger(), nullable=False),
+        sa.Column("before", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("workspace", "arm"),
     )
 
@@ -98,7 +99,8 @@ def _add_up(connection: sa.Connection) -> None:
         streaks[arm] = streaks.get(arm, 0) + 1 if row.tier in _GOOD else 0
     named = [dict(zip(("workspace", "arm", "day"), at, strict=True)) | day for at, day in days.items()]
     _insert(connection, "daily_scores", named)
-    _insert(connection, "arm_trust", [{"workspace": at[0], "arm": at[1], "streak": n} for at, n in streaks.items()])
+    counted = [{"workspace": at[0], "arm": at[1], "streak": n, "before": n} for at, n in streaks.items()]
+    _insert(connection, "arm_trust", counted)
 
 
 def _insert(connection: sa.Connection, table: str, rows: list[dict[str, Any]]) -> None:
