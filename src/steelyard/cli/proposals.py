@@ -96,7 +96,7 @@ def _winner(store: "Store", experiment: "Experiment", args: argparse.Namespace) 
     from steelyard.promote.plan import Proposal
     from steelyard.promote.ranking import Entrant, ranked, winner
 
-    rated = rate(store, experiment)
+    rated = list(rate(store, experiment))
     task = _task(experiment, [one.run.task_id for one in rated], args.task)
     entrants = [Entrant(one.run, one.score, one.tier, one.composite) for one in rated if one.run.task_id == task]
     ranking = ranked(entrants)

@@ -1,1 +1,1 @@
-"""The built-in suite that `steelyard demo` runs: four small tasks, three scripted arms."""
+"""The built-in suite that `steelyard demo` runs: five small tasks, three scripted arms."""
