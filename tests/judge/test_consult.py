@@ -21,7 +21,8 @@ def test_a_verdict_comes_with_its_footprint() -> None:
     judge = Scripted(prices={"m-1": Price(input=1.0, output=10.0)})
     result = consult(judge, Played([GOOD]), REQUEST, Watch().around())
 
-    assert (result.verdict, result.judge01) == ("PASS", pytest.approx((1 + 0.75 + 0.5) / 3))
+    assert result.verdict == "PASS"
+    assert result.judge01 == pytest.approx((1 + 0.75 + 0.5) / 3)
     assert (result.backend, result.model, result.prompt_version) == ("scripted", "m-1", REQUEST.prompt_version)
     assert (result.input_tokens, result.output_tokens) == (100, 10)
     assert result.cost_usd == pytest.approx(200e-6)

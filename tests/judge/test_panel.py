@@ -63,7 +63,7 @@ def test_the_most_named_failure_counts() -> None:
 
 def test_costs_add_up_and_unknown_stays_unknown() -> None:
     """Money and tokens of all members; one that does not tell makes the sum unknown."""
-    paid = {"cost_usd": 0.5, "input_tokens": 10}
+    paid: dict[str, Any] = {"cost_usd": 0.5, "input_tokens": 10}
     both = panel(member("PASS", **paid), member("PASS", **paid))
     one = panel(member("PASS", **paid), member("PASS"))
 
@@ -74,7 +74,7 @@ def test_costs_add_up_and_unknown_stays_unknown() -> None:
 
 def test_the_same_claim_is_listed_once() -> None:
     """Fact checks of all members, without repetition."""
-    same = {"fact_checks": [{"claim": "a", "evidence": "b", "status": "supported"}]}
+    same: dict[str, Any] = {"fact_checks": [{"claim": "a", "evidence": "b", "status": "supported"}]}
 
     assert len(panel(member("PASS", **same), member("PASS", **same)).fact_checks) == 1
 

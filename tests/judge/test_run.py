@@ -133,7 +133,7 @@ def test_a_real_service_judges(shop: Shop, backend: str) -> None:
         None,
     )
     assert runs["code", "bad"]["usage"]["input_tokens"] is None
-    assert "good" not in {word for body in bodies for word in re.findall(r"\w+", json.dumps(body["messages"]))}
+    assert "wide" not in {word for body in bodies for word in re.findall(r"\w+", json.dumps(body["messages"]))}
     assert any("Prefer the smallest clear change" in json.dumps(body) for body in bodies)
 
 
@@ -174,3 +174,17 @@ def test_a_wrong_flag_stops_before_anything_runs(shop: Shop, words: tuple[str, .
     assert done.stderr.count("\n") == 1
     assert "--judge" in done.stderr
     assert not (shop.root / ".steelyard" / "steelyard.db").exists()
+
+
+def test_doctor_tells_which_judges_are_there(shop: Shop) -> None:
+    """Each with what is missing; a missing judge is no reason not to run."""
+    done = shop.steelyard("doctor", "--json", **{**NO_KEYS, "HOME": str(shop.root), "OPENAI_API_KEY": "k"})
+    found = {one["name"]: one for one in json.loads(done.stdout)["findings"] if one["area"] == "judges"}
+
+    assert {name: one["ok"] for name, one in found.items() if name != "claude-cli"} == {
+        "anthropic": False,
+        "openai": True,
+        "canned": True,
+    }
+    assert found["anthropic"]["detail"] == "ANTHROPIC_API_KEY is not set; export it"
+    assert not any(one["needed"] for one in found.values())

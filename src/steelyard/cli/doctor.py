@@ -47,7 +47,7 @@ def register(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Exit code 0 when runs are possible here, else 3."""
     settings = read_settings()
-    findings = [*_basics(settings), *_sandboxes(), *_agents(), *_extras()]
+    findings = [*_basics(settings), *_sandboxes(), *_agents(), *_judges(), *_extras()]
     cleaned = _clean() if args.clean else None
     ready = all(finding.ok for finding in findings if finding.needed)
     if args.json:
@@ -116,6 +116,20 @@ def _agents() -> list[Finding]:
             continue
         path = shutil.which(program)
         findings.append(Finding("agents", name, path is not None, path or f"'{program}' is not on the PATH"))
+    return findings
+
+
+def _judges() -> list[Finding]:
+    """Which judges could be asked; whether a key is still good is not tried."""
+    findings = []
+    for name in plugins.names("judges"):
+        try:
+            judge = plugins.build("judges", {"type": name})
+        except ValueError:
+            findings.append(Finding("judges", name, True, "installed; its settings stand in the suite"))
+            continue
+        why = judge.check(os.environ)
+        findings.append(Finding("judges", name, why is None, why or f"model {judge.model_name}, unless a suite says"))
     return findings
 
 
