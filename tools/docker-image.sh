@@ -16,8 +16,8 @@ from_this_machine() {
   chmod 1777 "$root/tmp"
   printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n' >"$root/etc/passwd"
   printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
-  for name in sh cat chmod cp cut dd env false grep head id kill ln ls mkdir mkfifo mv nohup pwd readlink rm rmdir \
-    sed setsid sleep sort stat tail tar test touch tr true uname wc xargs; do
+  for name in sh basename cat chmod cp cut date dd dirname env expr false find grep head id kill ln ls mkdir mkfifo mv \
+    nohup pwd readlink rm rmdir sed setsid sleep sort stat tail tar test touch tr true truncate uname wc whoami xargs; do
     program=$(readlink -f "$(PATH=/usr/bin:/bin command -v "$name" 2>/dev/null)" 2>/dev/null) || continue
     [ -f "$program" ] || program=/usr/bin/$name
     [ -f "$program" ] || continue
@@ -26,10 +26,10 @@ from_this_machine() {
   done
   cp -L /usr/bin/python3 "$root/usr/bin/python3"
   library=$(/usr/bin/python3 -c 'import os; print(os.path.dirname(os.__file__))')
-  cp -a --parents "$library" "$root"
-  rm -rf "$root$library/test" "$root$library/dist-packages"
-  for file in "$root"/usr/bin/*; do ldd "$file" 2>/dev/null; done | grep -o '/[^ )]*' | sort -u |
-    while read -r file; do [ -f "$file" ] && cp -L --parents "$file" "$root"; done
+  tar -C / -cf - --exclude=test --exclude=dist-packages "${library#/}" | tar -C "$root" -xf -
+  for file in "$root"/usr/bin/* "$root$library"/lib-dynload/*; do ldd "$file" 2>/dev/null || :; done |
+    grep -o '/[^ )]*' | sort -u | while read -r file; do [ ! -f "$file" ] || echo "${file#/}"; done >"$work/libraries"
+  tar -C / -chf - -T "$work/libraries" | tar -C "$root" -xf -
 }
 
 if ! { command -v debootstrap && command -v timeout; } >/dev/null ||

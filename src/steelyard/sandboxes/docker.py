@@ -201,7 +201,6 @@ class DockerProvider(SandboxProvider):
         try:
             with engine_trouble(f"the Docker engine at {self.engine.host}"):
                 version = self.engine.ask("GET", "/version")
-                self._reap_once()
         except InfraError as error:
             return str(error)
         kind = (version or {}).get("Os", "linux")

@@ -160,7 +160,10 @@ class ContainerFiles:
             try:
                 with tarfile.open(fileobj=response, mode="r|", bufsize=CHUNK) as archive:
                     unpack(archive, tree, limit_mb)
-            except (tarfile.TarError, OSError, http.client.HTTPException, ValueError) as error:
+            except OSError as error:
+                raise InfraError("sandbox_error", f"{doing}: {error}") from error
+            except (tarfile.TarError, http.client.HTTPException, ValueError) as error:
+                self.engine.ask("GET", "/version")  # an engine that is gone is not the agent's doing
                 raise AgentError("bad_output", f"the tree in the container can't be read: {error}") from error
 
 
