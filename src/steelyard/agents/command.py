@@ -136,6 +136,8 @@ def failure(result: ExecResult, timeout_s: float) -> RunError | None:
         return InfraError("interrupted", "stopped before the agent had ended")
     if result.out_of_memory:
         return AgentError("out_of_memory", "killed for using more memory than limits.memory_mb allows")
+    if result.over_disk:
+        return AgentError("budget_exceeded", "ended for filling more disk than limits.disk_mb allows")
     if result.timed_out:
         return AgentError(
             "agent_timeout", f"still running after {timeout_s:g} s; raise limits.timeout_s to give it more"

@@ -190,7 +190,7 @@ class _Play:
         left = max(0.01, self.deadline - time.monotonic())
         result = self.sandbox.exec(Command(argv, left, env=dict(self.turn.env)))
         self.step(name, arguments, f"exit {result.exit_code}\n{result.tail()}".strip())
-        if result.timed_out or result.interrupted or result.out_of_memory:
+        if result.timed_out or result.interrupted or result.out_of_memory or result.over_disk:
             self.timed_out = result.timed_out
             self.exit_code = result.exit_code
             self.error = failure(result, self.turn.timeout_s)
