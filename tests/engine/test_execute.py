@@ -51,6 +51,42 @@ def test_bad_endings_are_recorded(run_it: RunIt, command: str, outcome: str, err
     assert run.scorers[0].verdict == "FAIL"
 
 
+DEEP = "python3 -c \"import os\nfor _ in range(1100): os.mkdir('d'); os.chdir('d')\""
+
+
+@pytest.mark.parametrize("grading", ["live", "fresh"])
+def test_a_tree_that_cannot_be_read_fails_its_checks(run_it: RunIt, grading: str) -> None:
+    """An agent that makes its tree unreadable gains nothing: every check fails, and the run counts."""
+    rubric = {"name": "taste", "type": "llm_judge", "rubric": "short"}
+    run = run_it(f"{FIX}; {DEEP}", scorers=[CHECK, rubric], grading=grading).run
+
+    assert (run.error_class, run.is_infrastructure) == ("bad_output", False)
+    assert [(one.name, one.verdict, one.crashed) for one in run.scorers] == [
+        ("check", "FAIL", False),
+        ("taste", "N/A", False),
+    ]
+    assert "deeper than" in run.scorers[0].detail
+
+
+def test_a_check_that_spoils_the_tree_is_the_agents_fault(run_it: RunIt) -> None:
+    """Code of the agent that a check runs can't make the run uncounted, nor let a later check see another tree."""
+    spoil = {"name": "spoil", "type": "command", "command": "sh code.txt", "required": False}
+    code = f"{DEEP}; echo right > code.txt"
+    run = run_it(f"cat > code.txt <<'EOF'\n{code}\nEOF", scorers=[spoil, CHECK | {"command": "sh check.sh; true"}]).run
+
+    assert (run.error_class, run.is_infrastructure) == (None, False)
+    assert [(one.verdict, one.crashed) for one in run.scorers] == [("FAIL", False), ("FAIL", False)]
+    assert run.scorers[1].detail.startswith("not run: what the command changed could not be put back: ")
+
+
+def test_filling_the_disk_is_recorded(run_it: RunIt) -> None:
+    """An agent that leaves more than `limits.disk_mb` behind is over its budget, also when it ended by itself."""
+    run = run_it(f"{FIX}; head -c 3000000 /dev/zero > big", scorers=[CHECK], limits={"disk_mb": 1}).run
+
+    assert (run.outcome, run.error_class) == ("BLOCKED", "budget_exceeded")
+    assert run.error_detail == "ended for filling more disk than limits.disk_mb allows"
+
+
 def test_the_agents_arms_overlay_is_no_change_of_the_agent(run_it: RunIt, lab: Lab) -> None:
     """What the arm added was there before the baseline was taken."""
     (lab.suite_root / "over").mkdir()

@@ -22,6 +22,7 @@ from steelyard.engine.turns import Session
 from steelyard.errors import AgentError, InfraError, RunError, boundary
 from steelyard.formulas.outcome import Ending, outcome
 from steelyard.sandboxes.base import Sandbox
+from steelyard.scorers.panel import ungraded
 from steelyard.worktree.diff import CapturedChange, capture
 from steelyard.worktree.remove import remove_tree
 from steelyard.worktree.snapshot import Baseline, take_baseline
@@ -56,6 +57,10 @@ def execute(job: Job, lab: Lab) -> Finished:
             _follow_the_path(book, lab, scratch, stack)
     except RunError as error:
         book.error = error
+        if isinstance(error, AgentError) and book.baseline is not None and not book.scorers:
+            # A tree that can't be read or graded fails its checks: without them it would look like a perfect run.
+            scorers = [plugins.build("scorers", spec) for spec in job.task.task.scorers]
+            book.scorers = ungraded(scorers, f"not graded: {error}")
     finally:
         remove_tree(scratch)
     finished = close(book, lab)

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from steelyard.domain.evidence import Evidence
-from steelyard.domain.grade import Grade, ScorerResult, failed
-from steelyard.errors import RunError
+from steelyard.domain.grade import Grade, ScorerResult, failed, not_applicable
+from steelyard.errors import AgentError, RunError
 from steelyard.formulas.secrets import redact_text
 from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
 from steelyard.scorers.paths import files, listed
+
+UNRESTORED = "what the command changed could not be put back"
 
 
 def grade(
@@ -21,38 +23,54 @@ def grade(
 ) -> tuple[ScorerResult, ...]:
     """Every scorer's answer, in the order they are configured.
 
-    `between` is called after each scorer that uses the sandbox and is not the last: it puts back what the command changed in the tree, so
-    that the next one sees what the agent left, and says which files those were.
+    `between` is called after each scorer that uses the sandbox and is not the last: it puts back what the command
+    changed in the tree, so that the next one sees what the agent left, and says which files those were.
     """
     results: dict[int, ScorerResult] = {}
-    order = sorted(range(len(scorers)), key=lambda i: scorers[i].uses_sandbox)
+    spoiled: str | None = None
+    # Of those that run commands, one that wants a sandbox without history comes first.
+    order = sorted(range(len(scorers)), key=lambda i: (scorers[i].uses_sandbox, not scorers[i].fresh_sandbox))
     for index in order:
         scorer = scorers[index]
         started = clock()
+        if spoiled is not None and scorer.uses_sandbox:
+            results[index] = _result(scorer, failed(f"not run: {spoiled}"), False, 0.0)
+            continue
         followed = scorer.uses_sandbox and index != order[-1]
-        answer, crashed = _answer(scorer, evidence, sandbox, between if followed else None)
+        answer, crashed, spoiled = _answer(scorer, evidence, sandbox, between if followed else None)
         results[index] = _result(scorer, answer, crashed, max(0.0, clock() - started))
     return tuple(results[index] for index in range(len(scorers)))
 
 
+def ungraded(scorers: Sequence[Scorer], reason: str) -> tuple[ScorerResult, ...]:
+    """What is said of a change that the agent made impossible to grade: every mechanical scorer fails."""
+    answers = [failed(reason) if scorer.mechanical else not_applicable(reason) for scorer in scorers]
+    return tuple(_result(scorer, answer, False, 0.0) for scorer, answer in zip(scorers, answers, strict=True))
+
+
 def _answer(
     scorer: Scorer, evidence: Evidence, sandbox: Sandbox | None, between: Callable[[], list[str]] | None
-) -> tuple[Grade, bool]:
-    """A grade, and whether the scorer itself broke: then the grade is FAIL, because gates fail closed."""
+) -> tuple[Grade, bool, str | None]:
+    """A grade; whether the scorer itself broke (the grade is FAIL then: gates fail closed); and what spoiled the tree.
+
+    What the agent's code did so that the tree can't be put back is the agent's fault: it fails, it is no crash.
+    """
     answer, crashed = _asked(lambda: _checked(scorer.score(evidence, sandbox)), "the scorer itself crashed")
     if between is None:
-        return answer, crashed
+        return answer, crashed, None
     restored: list[str] = []
 
     def put_back() -> Grade:
         restored.extend(between())
         return answer
 
-    answer, broke = _asked(put_back, "what the command changed could not be put back")
+    before = answer
+    answer, broke = _asked(put_back, UNRESTORED)
+    spoiled = answer.detail if answer is not before and not broke else None
     if restored and not crashed:
         said = f"{answer.detail}; {files(len(restored))} that it changed put back: {listed(restored)}"
         answer = answer.model_copy(update={"detail": said})
-    return answer, crashed or broke
+    return answer, crashed or broke, spoiled
 
 
 def _asked(ask: Callable[[], Grade], what: str) -> tuple[Grade, bool]:
@@ -61,7 +79,7 @@ def _asked(ask: Callable[[], Grade], what: str) -> tuple[Grade, bool]:
     except Exception as error:  # whatever an outside scorer raises is recorded
         if isinstance(error, RunError) and error.error_class == "interrupted":
             raise
-        return failed(f"{what}: {_reason(error)}"), True
+        return failed(f"{what}: {_reason(error)}"), not isinstance(error, AgentError)
 
 
 def _checked(answer: object) -> Grade:
