@@ -128,6 +128,8 @@ def _show(plan: "Plan", ranking: "Sequence[Entrant]", done: "Done | None", args:
         return
     for reason in proposal.reasons:
         say(f"not to be promoted: {reason}")
+    if not proposal.message:
+        return  # there is no winner: nothing to plan
     if not args.open:
         _show_plan(plan)
     for line in plan.missing:

@@ -1,0 +1,1 @@
+"""Promotion: ranking, repositories, pull requests."""
