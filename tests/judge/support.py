@@ -145,12 +145,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Raw:
-    """What the raw model sends back; a `length` larger than the body is a connection that is cut."""
+    """What the raw model sends back; a `length` larger than the body is a connection that is cut.
+
+    With `drip_s` the body comes over and over, so long apart, until the client has gone or the server stops.
+    """
 
     body: bytes
     status: int = 200
     kind: str = "application/json"
     length: int | None = None
+    drip_s: float | None = None
 
 
 Answers = Callable[[Asked], Raw]
@@ -165,6 +169,7 @@ class RawModel(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Exchange)
         self.answers = answers
         self.asked: list[Asked] = []
+        self.stopping = threading.Event()
 
     @property
     def url(self) -> str:
@@ -195,6 +200,11 @@ class _Exchange(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(raw.length or len(raw.body)))
         self.end_headers()
         self.wfile.write(raw.body)
+        while raw.drip_s is not None and not self.server.stopping.wait(raw.drip_s):
+            try:
+                self.wfile.write(raw.body)
+            except OSError:
+                return
 
 
 @contextmanager
@@ -206,6 +216,7 @@ def raw_model(answers: Answers) -> Iterator[RawModel]:
     try:
         yield server
     finally:
+        server.stopping.set()
         server.shutdown()
         thread.join()
         server.server_close()

@@ -9,6 +9,7 @@ import pytest
 from steelyard import plugins
 from steelyard.domain.grade import JudgeResult
 from steelyard.judge.jury import Jury
+from steelyard.sandboxes.process import INTERRUPTER
 from steelyard.testing.scripted_model import ScriptedModel
 from tests.judge.support import Asked, Raw, RawModel, Watch, a_run, alone, answer, raw_model, request_for, said, wire
 
@@ -157,6 +158,32 @@ def test_a_silent_service_times_out(ask: Ask, backend: str) -> None:
         "UNPARSEABLE",
         "no verdict: the service did not answer in time",
     )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_service_that_drips_times_out(watch: Watch, backend: str) -> None:
+    """The limit is on the whole reply, not between two bytes."""
+    with raw_model(lambda _asked: Raw(b" ", length=10_000_000, drip_s=0.05)) as model:
+        result = ask_at(model.env, backend, watch, timeout_s=1.5)
+
+    assert (result.verdict, result.reasoning) == ("UNPARSEABLE", "no verdict: the service did not answer in time")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_stopping_the_program_ends_a_question(watch: Watch, backend: str) -> None:
+    """Nobody waits for a slow service after Ctrl-C."""
+
+    def stopping(_asked: Asked) -> Raw:
+        INTERRUPTER.set()
+        return Raw(b" ", length=10_000_000, drip_s=0.05)
+
+    try:
+        with raw_model(stopping) as model:
+            result = ask_at(model.env, backend, watch)
+    finally:
+        INTERRUPTER.clear()
+
+    assert result.reasoning == "no verdict: stopped while the judge was at work"
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from steelyard.domain.usage import Usage
 from steelyard.judge.base import Judge, JudgeError, JudgeRequest, Line, Reply
-from steelyard.judge.services import Ladder, count, trouble
+from steelyard.judge.services import Ladder, count, trouble, within
 
 TOOL = "judge"
 URL = "https://api.anthropic.com"
@@ -61,7 +61,7 @@ class _AnthropicLine(Line):
 
     def ask(self, request: JudgeRequest) -> Reply:
         """One message."""
-        return self._ladder.climb_down(lambda way: self._once(request, way))
+        return within(self._judge.timeout_s, lambda: self._ladder.climb_down(lambda way: self._once(request, way)))
 
     def _once(self, request: JudgeRequest, way: str) -> Reply:
         try:

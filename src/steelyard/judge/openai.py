@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from steelyard.domain.usage import Usage
 from steelyard.judge.base import Judge, JudgeError, JudgeRequest, Line, Reply
-from steelyard.judge.services import Ladder, count, trouble
+from steelyard.judge.services import Ladder, count, trouble, within
 
 URL = "https://api.openai.com/v1"
 
@@ -57,7 +57,7 @@ class _OpenAILine(Line):
 
     def ask(self, request: JudgeRequest) -> Reply:
         """One completion."""
-        return self._ladder.climb_down(lambda way: self._once(request, way))
+        return within(self._judge.timeout_s, lambda: self._ladder.climb_down(lambda way: self._once(request, way)))
 
     def _once(self, request: JudgeRequest, way: str) -> Reply:
         try:

@@ -1,14 +1,47 @@
 """What the two SDKs share: their exceptions as troubles of ours, and the steps down from structured output."""
 
+import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from steelyard.judge.base import JudgeError, Reply, Trouble
+from steelyard.sandboxes.process import INTERRUPTER
 
 _TOO_LONG = re.compile(r"prompt is too long|context.?(length|window)|too many tokens|maximum context", re.IGNORECASE)
 LONGEST_MESSAGE = 2_000
+LOOK_S = 0.2  # how often a waiting thread looks whether the program is to stop
+
+
+def within(seconds: float, ask: Callable[[], Reply]) -> Reply:
+    """The reply, if it comes in time and nobody stops the program.
+
+    The SDKs' own limit is between two bytes: a service that sends one now and then would hold a run for ever. What is
+    given up goes on in a thread that nobody waits for, until its line is closed.
+    """
+    box: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            box.put(ask())
+        except BaseException as error:  # noqa: BLE001  # it is raised where somebody waits for it
+            box.put(error)
+
+    threading.Thread(target=work, name="judge-request", daemon=True).start()
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        if INTERRUPTER.is_set():
+            raise JudgeError("interrupted", "stopped while the judge was at work")
+        try:
+            got = box.get(timeout=min(left, LOOK_S))
+        except queue.Empty:
+            continue
+        if isinstance(got, BaseException):
+            raise got
+        return got
+    raise JudgeError("timeout", "the service did not answer in time")
 
 
 class Ladder:
