@@ -1,6 +1,8 @@
 """The one path of a run, with real trees, processes and git."""
 
 import json
+import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,26 @@ def test_bad_endings_are_recorded(run_it: RunIt, command: str, outcome: str, err
 
     assert (run.outcome, run.error_class) == (outcome, error_class)
     assert run.scorers[0].verdict == "FAIL"
+
+
+@pytest.mark.parametrize(
+    ("seed", "said"),
+    [
+        ({"archive": "bad.zip"}, "leads out of the tree"),
+        ({"git": "repo", "ref": "nosuch"}, "nosuch"),
+    ],
+)
+def test_a_seed_that_cannot_be_planted_is_recorded(run_it: RunIt, lab: Lab, seed: dict[str, str], said: str) -> None:
+    """A bad archive or a missing git ref is a recorded failure of its own cells, never the end of the experiment."""
+    with zipfile.ZipFile(lab.suite_root / "bad.zip", "w") as archive:
+        archive.writestr("../outside", "x")
+    subprocess.run(["git", "init", "-q", str(lab.suite_root / "repo")], check=True)
+
+    run = run_it(FIX, seed=seed, scorers=[CHECK]).run
+
+    assert (run.status, run.error_class, run.is_infrastructure) == ("failed", "setup_failed", True)
+    assert said in str(run.error_detail)
+    assert not (lab.suite_root / "outside").exists()
 
 
 DEEP = "python3 -c \"import os\nfor _ in range(1100): os.mkdir('d'); os.chdir('d')\""

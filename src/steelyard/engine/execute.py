@@ -19,7 +19,7 @@ from steelyard.engine.lab import Job, Lab, instant
 from steelyard.engine.parity import parity_of
 from steelyard.engine.stages import INTERRUPTED, all_pass, run_stages
 from steelyard.engine.turns import Session
-from steelyard.errors import AgentError, InfraError, RunError, boundary
+from steelyard.errors import AgentError, InfraError, InputError, RunError, boundary
 from steelyard.formulas.outcome import Ending, outcome
 from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.panel import ungraded
@@ -55,6 +55,8 @@ def execute(job: Job, lab: Lab) -> Finished:
     try:
         with boundary("internal_error", "running"), ExitStack() as stack:
             _follow_the_path(book, lab, scratch, stack)
+    except InputError as error:  # a seed that can't be planted, say: this cell has no run, the others go on
+        book.error = InfraError("setup_failed", str(error))
     except RunError as error:
         book.error = error
         if isinstance(error, AgentError) and book.baseline is not None and not book.scorers:
