@@ -19,6 +19,9 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="server processes, 1 to 64 (1)")
     parser.add_argument("--rate", type=float, metavar="N", help="requests a second for each token (1000; 0: no limit)")
     parser.add_argument("--max-body-mb", type=int, metavar="N", help="the largest request body in MB (16)")
+    parser.add_argument(
+        "--log-json", action="store_true", help="logs as JSON lines on stderr, one for each request too"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document when it listens: its address")
 
 
@@ -34,6 +37,7 @@ def main(args: argparse.Namespace) -> int:
     if args.rate is not None and not 0 <= args.rate <= 1e6:
         raise InputError(f"--rate {args.rate:g}: allowed: 0 to 1000000")
     try:
+        from steelyard.web.delivery import check_sinks
         from steelyard.web.service import MAX_BODY, RATE, Options
         from steelyard.web.serving import check_host, listen, serve
     except ImportError as error:
@@ -44,8 +48,10 @@ def main(args: argparse.Namespace) -> int:
         host=args.host,
         rate=RATE if args.rate is None else args.rate,
         max_body=MAX_BODY if args.max_body_mb is None else args.max_body_mb * 1024 * 1024,
+        log_json=args.log_json,
     )
     check_host(options)
+    check_sinks(options.settings)
     bound = listen(args.host, args.port)
     host, port = bound.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

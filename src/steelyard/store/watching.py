@@ -237,7 +237,7 @@ def read_trend(database: "Database", workspace: str, *, until: str, days: int, a
         arms.setdefault(row["arm"], []).append(_point([row]))
         together.setdefault(row["day"], []).append(row)
     points = [_point(group) for group in together.values()]
-    return {"workspace": workspace, "from": first, "until": until, "days": points, "arms": arms}
+    return {"workspace": workspace, "since": first, "until": until, "days": points, "arms": arms}
 
 
 def _point(rows: list[JsonObject]) -> JsonObject:

@@ -13,8 +13,11 @@ from starlette.responses import Response
 
 from steelyard import __version__
 from steelyard.errors import SteelyardError
-from steelyard.web.api import experiments, health, ingest, runs, scenarios, workspaces
+from steelyard.events.logs import configure
+from steelyard.web import pages
+from steelyard.web.api import experiments, health, ingest, runs, scenarios, watching, workspaces
 from steelyard.web.bodies import BODIES
+from steelyard.web.delivery import delivering
 from steelyard.web.documents import ANSWERS, schemas
 from steelyard.web.front import Front, as_problem
 from steelyard.web.problems import ProblemError, respond
@@ -28,6 +31,7 @@ _ABOUT = (
 
 def make_app(options: Options) -> Front:
     """The application of one server process; its store is open until it ends."""
+    configure(as_json=options.log_json)
     service = Service(options)
     return Front(make_api(service), service)
 
@@ -37,7 +41,8 @@ def make_api(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with delivering(service):
+            yield
         service.close()
 
     app = FastAPI(
@@ -49,8 +54,9 @@ def make_api(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for part in (runs, ingest, experiments, scenarios, workspaces, health):
+    for part in (runs, ingest, experiments, scenarios, workspaces, watching, health):
         app.include_router(part.router(service))
+    app.include_router(pages.router(service))
     _answer_errors(app)
     app.openapi = lambda: _describe(app)  # type: ignore[method-assign]  # FastAPI's own way to extend it
     return app
@@ -97,7 +103,7 @@ def _describe(app: FastAPI) -> dict[str, Any]:
 
     found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     parts = found.setdefault("components", {})
-    parts["schemas"] = {**schemas((*BODIES, *ANSWERS), "validation")}
+    parts["schemas"] = {**schemas((*BODIES, *ANSWERS, *watching.ANSWERS), "validation")}
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     found["security"] = [{"token": []}, {}]
     for methods in found["paths"].values():

@@ -12,7 +12,9 @@ import zstandard
 from starlette.concurrency import run_in_threadpool
 
 from steelyard.errors import SteelyardError
+from steelyard.events.logs import request_id
 from steelyard.web.auth import PUBLIC
+from steelyard.web.pages.session import admitted
 from steelyard.web.problems import ProblemError, problem_of, respond
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ class Front:
         given = headers.get(b"x-request-id", b"")
         name = given if _ID.fullmatch(given) else secrets.token_hex(8).encode()
         scope.setdefault("state", {})["request_id"] = name.decode()
+        request_id.set(name.decode())
         answer = _Answer(send, name, headers.get(b"accept-encoding", b""), is_head=scope["method"] == "HEAD")
         try:
             await self._admit(scope, headers)
@@ -65,7 +68,11 @@ class Front:
         route = scope.get("route")
         pattern = getattr(route, "path", None) or "unknown"
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
-        self.service.metrics.observe(pattern, method, answer.status, time.perf_counter() - started)
+        seconds = time.perf_counter() - started
+        self.service.metrics.observe(pattern, method, answer.status, seconds)
+        if self.service.options.log_json:
+            told = {"method": method, "path": scope["path"], "route": pattern, "status": answer.status}
+            LOG.info("request", extra={**told, "seconds": round(seconds, 6)})
 
     async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         if scope["path"] in PUBLIC:
@@ -74,9 +81,9 @@ class Front:
         address = client[0] if client else "unknown"
         guard = self.service.guard
         if guard.reads.inline:
-            scope["state"]["caller"] = guard.admit(headers, address)
+            scope["state"]["caller"] = admitted(guard, scope, headers, address)
         else:
-            scope["state"]["caller"] = await run_in_threadpool(guard.admit, headers, address)
+            scope["state"]["caller"] = await run_in_threadpool(admitted, guard, scope, headers, address)
 
     async def _fail(self, error: Exception, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         if answer.finished:

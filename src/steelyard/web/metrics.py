@@ -4,22 +4,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from steelyard.errors import SteelyardError
-from steelyard.store.outbox import queue_size
 
 if TYPE_CHECKING:
-    from steelyard.store.connection import Database
+    from steelyard.store.database import Store
 
 _TIMES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_FATES = {"delivered": "has", "dropped": "never got: too many waited", "refused": "turned down"}
 
 
 class Metrics:
     """What a server counts. Route patterns, not addresses, are labels: nobody can make their number grow."""
 
-    def __init__(self, database: "Database", sinks: tuple[str, ...] = ()) -> None:
+    def __init__(self, store: "Store") -> None:
         self.registry = CollectorRegistry()
         self.scores = Counter("steelyard_scores", "Runs scored here, by tier", ["tier"], registry=self.registry)
         self.failures = Counter(
@@ -32,7 +32,7 @@ class Metrics:
             registry=self.registry,
             buckets=_TIMES,
         )
-        self.registry.register(_Queues(database, sinks))
+        self.registry.register(_Queues(store))
         self._children: dict[tuple[str, str, int], Histogram] = {}
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
@@ -45,23 +45,32 @@ class Metrics:
 
 
 class _Queues(Collector):
-    """How many events wait, read when somebody looks."""
+    """How many events wait for each sink, and what became of others; read when somebody looks."""
 
-    def __init__(self, database: "Database", sinks: tuple[str, ...]) -> None:
-        self.database = database
-        self.sinks = sinks
+    def __init__(self, store: "Store") -> None:
+        self.store = store
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """The sizes of the queues; none while the store does not answer."""
         kept = GaugeMetricFamily("steelyard_outbox_events", "Events that are kept in the outbox")
-        waiting = GaugeMetricFamily(
-            "steelyard_outbox_pending", "Events that a sink has still to deliver", labels=["sink"]
-        )
+        of_sink = {
+            "queue": GaugeMetricFamily(
+                "steelyard_outbox_pending", "Events that a sink has still to deliver", labels=["sink"]
+            ),
+            "failures": GaugeMetricFamily(
+                "steelyard_sink_failures", "How often in a row a sink did not take an event", labels=["sink"]
+            ),
+            **{
+                name: CounterMetricFamily(f"steelyard_events_{name}", f"Events that a sink {meaning}", labels=["sink"])
+                for name, meaning in _FATES.items()
+            },
+        }
         try:
-            kept.add_metric([], queue_size(self.database))
-            for sink in self.sinks:
-                waiting.add_metric([sink], queue_size(self.database, sink))
+            kept.add_metric([], self.store.queue_size())
+            for state in self.store.sink_states(0.0):
+                for name, family in of_sink.items():
+                    family.add_metric([state.name], getattr(state, name))
         except SteelyardError:
             return
         yield kept
-        yield waiting
+        yield from of_sink.values()

@@ -23,7 +23,7 @@ class Options:
     host: str = "127.0.0.1"
     rate: float = RATE
     max_body: int = MAX_BODY
-    sinks: tuple[str, ...] = ()
+    log_json: bool = False
 
 
 class Service:
@@ -35,7 +35,7 @@ class Service:
         self.database = self.store.database
         self.reads = QuickReads(self.database)
         self.guard = Guard(self.reads, token_key(options.settings.home), options.host, options.rate)
-        self.metrics = Metrics(self.database, options.sinks)
+        self.metrics = Metrics(self.store)
 
     def close(self) -> None:
         """Finish what was begun and give all connections back."""

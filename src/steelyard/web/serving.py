@@ -2,7 +2,6 @@
 
 import functools
 import ipaddress
-import logging
 import resource
 import socket
 from contextlib import suppress
@@ -12,6 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from steelyard.errors import InputError
+from steelyard.events.logs import configure
 from steelyard.store.tokens import list_tokens
 from steelyard.web.app import make_app
 from steelyard.web.auth import LOOPBACK
@@ -88,13 +88,14 @@ def listen(host: str, port: int) -> socket.socket:
 def serve(options: Options, bound: socket.socket, workers: int) -> None:
     """Serve until SIGINT or SIGTERM; what was taken by then is finished."""
     _many_connections()
-    logging.getLogger("steelyard.web").addHandler(logging.StreamHandler())
+    configure(as_json=options.log_json)
     config = uvicorn.Config(
         functools.partial(make_app, options),
         factory=True,
         http=PatientProtocol,
         ws="none",
         lifespan="on",
+        log_config=None,  # uvicorn's lines go the way of ours
         log_level="warning",
         access_log=False,
         proxy_headers=False,
