@@ -33,6 +33,9 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "assertions_not_weakened": "steelyard.scorers.assertions_not_weakened:AssertionsNotWeakened",
         "llm_judge": "steelyard.scorers.llm_judge:LlmJudge",
         "trajectory_rules": "steelyard.scorers.trajectory_rules:TrajectoryRules",
+        "harness_unmodified": "steelyard.scorers.harness_unmodified:HarnessUnmodified",
+        "baseline_tests_pass": "steelyard.scorers.baseline_tests_pass:BaselineTestsPass",
+        "hidden_tests": "steelyard.scorers.hidden_tests:HiddenTests",
     },
     "sandboxes": {
         "local": "steelyard.sandboxes.local:LocalProvider",

@@ -1,5 +1,6 @@
 """Grading in the still-live sandbox, or in a fresh one made of baseline + diff."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,25 +13,42 @@ from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
 from steelyard.scorers.panel import grade
 from steelyard.worktree.diff import CapturedChange
+from steelyard.worktree.remove import remove_tree
 from steelyard.worktree.restore import put_back
 
 
 def grade_tree(
     evidence: Evidence, change: CapturedChange, job: Job, lab: Lab, live: Sandbox, fresh: Path
 ) -> tuple[ScorerResult, ...]:
-    """Every scorer's answer. With `grading: fresh` nothing the agent left outside the diff exists for the commands."""
+    """Every scorer's answer. With `grading: fresh` nothing the agent left outside the diff exists for the commands.
+
+    A scorer that asks for a fresh sandbox of its own gets one, in which no other command has run before.
+    """
     task = job.task.task
     scorers: list[Scorer] = [plugins.build("scorers", spec) for spec in task.scorers]
-    with ExitStack() as stack:
-        sandbox = live
-        if task.grading == "fresh" and any(scorer.uses_sandbox for scorer in scorers):
-            sandbox = fresh_sandbox(change, job, lab, fresh, stack)
+    alone = [index for index, scorer in enumerate(scorers) if scorer.fresh_sandbox]
+    together = [index for index in range(len(scorers)) if index not in alone]
+    results: dict[int, ScorerResult] = {}
+    for number, group in enumerate([together, *([index] for index in alone)]):
+        chosen = [scorers[index] for index in group]
+        place = fresh.with_name(f"{fresh.name}-{number}") if number else fresh
+        with ExitStack() as stack:
+            sandbox = live
+            if number or (task.grading == "fresh" and any(scorer.uses_sandbox for scorer in chosen)):
+                sandbox = fresh_sandbox(change, job, lab, place, stack)
+            between = _putting_back(sandbox, change)
+            answers = grade(chosen, evidence, sandbox, clock=lab.clock.monotonic, between=between)
+            results |= dict(zip(group, answers, strict=True))
+        remove_tree(place)
+    return tuple(results[index] for index in range(len(scorers)))
 
-        def between() -> list[str]:
-            sandbox.kill_all()
-            return restore(sandbox, change)
 
-        return grade(scorers, evidence, sandbox, clock=lab.clock.monotonic, between=between)
+def _putting_back(sandbox: Sandbox, change: CapturedChange) -> Callable[[], list[str]]:
+    def between() -> list[str]:
+        sandbox.kill_all()
+        return restore(sandbox, change)
+
+    return between
 
 
 def fresh_sandbox(change: CapturedChange, job: Job, lab: Lab, scratch: Path, stack: ExitStack) -> Sandbox:

@@ -81,7 +81,7 @@ def _resolved(record: Any, node: Node, root: Path, about: str, problems: Problem
     try:
         whole = record.resolved(root) if hasattr(record, "resolved") else record
     except InputError as error:
-        field = next((key for key in ("script", "file", "path") if node.child(key)), None)
+        field = next((key for key in ("script", "files", "file", "path") if node.child(key)), None)
         child = node.child(field) if field else None
         problems.add(child.at if child else node.at, path(about, field) if field else about, str(error))
         return None

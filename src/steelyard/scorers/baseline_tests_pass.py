@@ -1,0 +1,149 @@
+"""baseline_tests_pass: the tests that were there before must be collected and pass, whatever the agent did to them."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from steelyard.domain.evidence import Evidence
+from steelyard.domain.grade import Finding, Grade, failed, not_applicable, passed
+from steelyard.errors import InfraError
+from steelyard.sandboxes.base import TIMED_OUT, Sandbox
+from steelyard.scorers.base import Scorer
+from steelyard.scorers.harness.paths import RUNNER_FILES, TEST_FILES
+from steelyard.scorers.junit import Cases
+from steelyard.scorers.paths import Patterns, compiled
+from steelyard.scorers.replant import Replant, baseline_plants, changed_now
+from steelyard.scorers.runners import COMMANDS, PLACE, REPORTS, Framework, Ran, TestRun, run_tests
+
+SHOWN = 5
+KEPT = 200
+Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(max_length=1000)]
+
+
+class BaselineTestsPass(Scorer):
+    """FAIL unless every test that passes on the baseline is collected and passes with the agent's code.
+
+    The baseline's tests and runner configuration are laid over the agent's tree in a fresh sandbox. Which tests there
+    are, and which of them pass, is learnt by running the same command on the untouched baseline first.
+    """
+
+    type: Literal["baseline_tests_pass"] = "baseline_tests_pass"
+    framework: Framework = "pytest"
+    command: str | None = Field(default=None, min_length=1)
+    tests: Patterns | None = None
+    config: Patterns | None = None
+    reports: Patterns | None = None
+    must_pass: Names = ()
+    timeout_s: int = Field(default=900, ge=1, le=3600)
+
+    uses_sandbox: ClassVar[bool] = True
+    fresh_sandbox: ClassVar[bool] = True
+
+    @model_validator(mode="after")
+    def _can_tell(self) -> "BaselineTestsPass":
+        if self.command is None and self.framework not in COMMANDS:
+            raise ValueError(f"framework '{self.framework}' has no usual command: give `command`")
+        if not self._run().tells:
+            raise ValueError(
+                f"the command tells no test results: write {PLACE} where its JUnit XML file goes, or name `reports`"
+            )
+        return self
+
+    def _run(self) -> TestRun:
+        command = self.command if self.command is not None else COMMANDS[self.framework]
+        reports = self.reports or (() if PLACE in command else REPORTS.get(self.framework, ()))
+        return TestRun(command, self.framework, reports, self.timeout_s)
+
+    def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
+        """Run on the baseline, then on the agent's code under the baseline's tests, and compare test by test."""
+        if sandbox is None:
+            raise InfraError("sandbox_error", "baseline_tests_pass needs a sandbox")
+        plants, now = baseline_plants(evidence), changed_now(evidence)
+        ours = compiled((*(self.tests or TEST_FILES), *(self.config or RUNNER_FILES))).match
+        place = Replant(sandbox)
+        try:
+            place.move_aside(now)
+            place.lay(plants)
+            before = self._learnt(run_tests(self._run(), sandbox))
+            place.take_up([path for path in plants if not ours(path)])
+            place.bring_back([path for path in now if not ours(path)])
+            place.lay({path: plant for path, plant in plants.items() if ours(path)})
+            after = run_tests(self._run(), sandbox)
+        finally:
+            sandbox.kill_all()
+            place.undo()
+        return self._grade(before, after)
+
+    def _learnt(self, ran: Ran) -> Ran:
+        """What the baseline itself says; when it says nothing, no arm pays for it."""
+        if ran.result.timed_out:
+            raise InfraError("setup_failed", f"the tests of the baseline itself took more than {self.timeout_s} s")
+        if ran.problem is not None or not ran.cases:
+            why = ran.problem or "the runner reported no test"
+            tail = " ".join(ran.result.tail(400).split())
+            raise InfraError("setup_failed", f"on the untouched baseline: {why} (exit {ran.result.exit_code}): {tail}")
+        return ran
+
+    def _grade(self, before: Ran, after: Ran) -> Grade:
+        tail = after.result.tail()
+        wanted = [name for name, outcomes in before.cases.items() if all(one == "passed" for one in outcomes)]
+        if not wanted and not self.must_pass:
+            return not_applicable("no test passes on the baseline, and must_pass names none")
+        if after.result.timed_out:
+            return failed(f"timed out after {self.timeout_s} s, exit code {TIMED_OUT}", output_tail=tail)
+        if after.problem is not None:
+            return failed(f"{after.problem} (exit code {after.result.exit_code})", output_tail=tail)
+        findings = [*_broken(wanted, before.cases, after.cases), *self._owed(set(wanted), after.cases)]
+        if not findings and _unexplained(before, after):
+            said = f"exit code {after.result.exit_code}, and no test of the report explains it"
+            return failed(said, output_tail=tail)
+        total = len(wanted)
+        if findings:
+            named = "; ".join(f"{one.test}: {one.message}" for one in findings[:SHOWN])
+            more = f"; and {len(findings) - SHOWN} more" if len(findings) > SHOWN else ""
+            said = f"{len(findings)} of {total} baseline tests do not pass: {named}{more}"
+            return failed(said, output_tail=tail, findings=tuple(findings[:KEPT]))
+        owed = f", and {len(self.must_pass)} named by must_pass" if self.must_pass else ""
+        return passed(f"all {total} tests that pass on the baseline were collected and pass{owed}", output_tail=tail)
+
+    def _owed(self, already: set[str], after: Cases) -> Iterator[Finding]:
+        """Tests that the task wants to pass now; a pattern that names no test that ran is not fulfilled."""
+        for pattern in self.must_pass:
+            named = [name for name in after if fnmatchcase(name, pattern)]
+            if not named:
+                yield _finding(pattern, "must-pass", "no test of this name was collected", None, None)
+            for name in named:
+                worst = _worst(after[name])
+                if worst != "passed" and name not in already:
+                    yield _finding(name, "must-pass", f"{worst}, and must pass now", None, worst)
+
+
+def _broken(wanted: list[str], before: Cases, after: Cases) -> Iterator[Finding]:
+    for name in wanted:
+        outcomes = after.get(name, [])
+        if not outcomes:
+            yield _finding(name, "not-collected", "passed on the baseline, and was not collected now", "passed", None)
+        elif _worst(outcomes) != "passed":
+            now = _worst(outcomes)
+            yield _finding(name, f"now-{now}", f"passed on the baseline, {now} now", "passed", now)
+        elif len(outcomes) != len(before[name]):
+            said = f"reported {len(outcomes)} times, {len(before[name])} on the baseline"
+            yield _finding(name, "other-count", said, str(len(before[name])), str(len(outcomes)))
+
+
+def _worst(outcomes: list[Literal["passed", "failed", "skipped"]]) -> Literal["passed", "failed", "skipped"]:
+    return "failed" if "failed" in outcomes else "skipped" if "skipped" in outcomes else "passed"
+
+
+def _unexplained(before: Ran, after: Ran) -> bool:
+    """Whether the runner says that something is wrong where the baseline was fine and every test is said to pass."""
+    bad = any(_worst(outcomes) == "failed" for outcomes in after.cases.values())
+    return before.result.exit_code == 0 and after.result.exit_code != 0 and not bad
+
+
+def _finding(test: str, rule: str, message: str, before: str | None, after: str | None) -> Finding:
+    shown = test.encode("utf-8", "backslashreplace").decode()[:300]
+    path = shown.partition("::")[0] or shown
+    return Finding(path=path, rule=rule, message=message, test=shown, before=before, after=after)

@@ -1,0 +1,1 @@
+"""What bends the test runner rather than the code: rules by kind of file."""

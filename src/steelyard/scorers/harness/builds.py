@@ -1,0 +1,201 @@
+"""Build files of Rust, Java, .NET and Go: the switches that keep tests from running or from counting."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from steelyard.scorers.harness.model import Context, Sign, line_of
+from steelyard.scorers.harness.pytest_config import parse_toml
+
+_POM = re.compile(
+    r"<\s*(skipTests|skipITs|maven\.test\.skip|maven\.test\.failure\.ignore|testFailureIgnore|maven\.test\.skip\.exec)\s*>\s*(true|\$\{[^}]{0,80}\})\s*<"
+    r"|<\s*(excludedGroups|groups|rerunFailingTestsCount|surefire\.rerunFailingTestsCount|test)\s*>\s*([^<]{1,200})<"
+    r"|<\s*(exclude)\s*>\s*([^<]{0,200}(?:Test|IT|Spec|\*\*/\*\.java)[^<]{0,100})<"
+    r"|<\s*(failIfNoTests|failIfNoSpecifiedTests)\s*>\s*(false)\s*<|<\s*(skip)\s*>\s*(true)\s*<"
+)
+_GRADLE = re.compile(
+    r"\b(ignoreFailures|failOnNoMatchingTests|failFast)\b\s*(?:=|\.set\(|\s)\s*(true|false)|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
+    r"|\b(onlyIf)\s*\{\s*false|\b(exclude)\b\s*\(?\s*[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
+    r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false|\b(filter)\s*\{[^}]{0,300}"
+)
+_HARMLESS_GRADLE = re.compile(
+    r"ignoreFailures\b.{0,8}false|failOnNoMatchingTests\b.{0,8}true|failFast|includeTestsMatching"
+)
+_DOTNET = re.compile(
+    r"<\s*(TestCaseFilter|VSTestTestCaseFilter)\s*>\s*([^<]{1,200})<|<\s*(IsTestProject|TreatNoTestsAsError|VSTestNoBuild)\s*>\s*(false)\s*<"
+    r"|<\s*Compile\s+(Remove)\s*=\s*\"[^\"]{0,200}[Tt]est[^\"]{0,100}\"|<\s*(DataCollectors?)\b"
+)
+_DASH_D = re.compile(
+    r"-D(skipTests|maven\.test\.skip|maven\.test\.failure\.ignore|skipITs)\b(?!=false)|(?<!\S)-fn\b|--fail-never"
+)
+
+
+def pom_signs(text: str, context: Context) -> Iterator[Sign]:
+    """Surefire's and failsafe's switches in pom.xml."""
+    del context
+    for match in _POM.finditer(text):
+        name = next(group for group in match.groups() if group)
+        near = text[max(0, match.start() - 1500) : match.start()]
+        if name == "skip" and not re.search(r"surefire|failsafe", near.rpartition("<plugin>")[2]):
+            continue
+        if name in ("exclude", "groups", "test") and not re.search(
+            r"surefire|failsafe", near.rpartition("<plugin>")[2]
+        ):
+            continue
+        yield _sign("build-switch", match, text, f"Maven's <{name}> keeps tests from running or from counting")
+
+
+def maven_options_signs(text: str, context: Context) -> Iterator[Sign]:
+    """`.mvn/maven.config` and its like."""
+    del context
+    for match in _DASH_D.finditer(text):
+        yield _sign("build-switch", match, text, "Maven leaves tests out or forgives their failures")
+
+
+def gradle_signs(text: str, context: Context) -> Iterator[Sign]:
+    """Switches of Gradle's test tasks."""
+    del context
+    for match in _GRADLE.finditer(text):
+        if not _HARMLESS_GRADLE.match(match[0]):
+            yield _sign("build-switch", match, text, "Gradle leaves tests out or forgives their failures")
+
+
+def dotnet_signs(text: str, context: Context) -> Iterator[Sign]:
+    """Run settings and project files of .NET."""
+    del context
+    for match in _DOTNET.finditer(text):
+        yield _sign("build-switch", match, text, ".NET leaves tests out")
+
+
+def _sign(rule: str, match: re.Match[str], text: str, message: str) -> Sign:
+    shown = " ".join(match[0].split())
+    return Sign(rule, shown, shown, text.count("\n", 0, match.start()) + 1, message)
+
+
+def cargo_signs(text: str, context: Context) -> Iterator[Sign]:
+    """Test switches of Cargo.toml, and members that a workspace must not lose."""
+    del context
+    data = parse_toml(text)
+    for kind in ("lib", "bin", "test", "example", "bench"):
+        tables = data.get(kind)
+        for table in tables if isinstance(tables, list) else [tables]:
+            if isinstance(table, dict):
+                yield from _target(kind, table, text)
+    package = data.get("package")
+    for key in ("autotests", "autobins") if isinstance(package, dict) else ():
+        if package[key] is False if key in package else False:
+            yield Sign("build-switch", key, f"{key} = false", line_of(text, key), "Cargo finds tests by name no more")
+    workspace = data.get("workspace")
+    for member in _list(workspace, "members"):
+        yield Sign(
+            "workspace-member",
+            member,
+            member,
+            line_of(text, member),
+            f"the member {member} left the workspace",
+            wanted=True,
+        )
+    for member in _list(workspace, "exclude"):
+        yield Sign(
+            "build-switch", f"exclude {member}", member, line_of(text, "exclude"), f"the workspace leaves out {member}"
+        )
+    profile = data.get("profile")
+    test = profile.get("test", {}) if isinstance(profile, dict) else {}
+    for key in ("debug-assertions", "overflow-checks") if isinstance(test, dict) else ():
+        if test.get(key) is False:
+            yield Sign(
+                "build-switch",
+                f"profile.test {key}",
+                f"{key} = false",
+                line_of(text, key),
+                "tests run without their checks",
+            )
+
+
+def _target(kind: str, table: dict[str, Any], text: str) -> Iterator[Sign]:
+    name = str(table.get("name", kind))
+    keys = ("test", "doctest", "harness") if kind in ("lib", "test", "bin") else ()
+    for key in keys:
+        if table.get(key) is False and not (kind == "bin" and key != "test"):
+            yield Sign(
+                "build-switch",
+                f"{kind} {name} {key}",
+                f"[{kind}] {key} = false",
+                line_of(text, key),
+                f"Cargo's {key} switch is off for {name}",
+            )
+    if kind == "test":
+        yield Sign(
+            "test-target",
+            f"test {name}",
+            f"[[test]] {name}",
+            line_of(text, name),
+            f"the test target {name} is gone",
+            wanted=True,
+        )
+        if table.get("required-features"):
+            shown = f"required-features = {table['required-features']}"
+            yield Sign(
+                "build-switch",
+                f"test {name} features",
+                shown,
+                line_of(text, "required-features"),
+                f"{name} runs only with features",
+            )
+
+
+def cargo_config_signs(text: str, context: Context) -> Iterator[Sign]:
+    """`.cargo/config.toml` and nextest's own: aliases of test, runners, compiler wrappers, filters, retries."""
+    del context
+    data = parse_toml(text)
+    alias = data.get("alias")
+    for name, value in alias.items() if isinstance(alias, dict) else ():
+        if name in ("test", "t", "nextest"):
+            yield Sign(
+                "build-switch", f"alias {name}", str(value), line_of(text, name), f"`cargo {name}` means something else"
+            )
+    stack: list[tuple[str, Any]] = [("", data)]
+    while stack:
+        place, node = stack.pop()
+        for key, value in node.items() if isinstance(node, dict) else ():
+            if key in (
+                "runner",
+                "rustc",
+                "rustc-wrapper",
+                "rustc-workspace-wrapper",
+                "rustdoc",
+                "default-filter",
+                "retries",
+            ):
+                yield Sign(
+                    "build-switch",
+                    f"{place}.{key}",
+                    f"{key} = {value}",
+                    line_of(text, key),
+                    f"{key} stands between the tests and their result",
+                )
+            elif isinstance(value, dict) and place.count(".") < 8:
+                stack.append((f"{place}.{key}", value))
+
+
+def _list(table: Any, key: str) -> list[str]:
+    value = table.get(key) if isinstance(table, dict) else None
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+_TEST_MAIN = re.compile(r"\bfunc\s+TestMain\s*\(\s*(\w+)\s+\*testing\.M\s*\)")
+
+
+def go_test_signs(text: str, context: Context) -> Iterator[Sign]:
+    """`TestMain` may set up and tear down; the exit code must be the one that the tests gave."""
+    del context
+    for match in _TEST_MAIN.finditer(text):
+        end = text.find("\n}", match.end())
+        body = re.sub(r"//[^\n]*", "", text[match.end() : end if end >= 0 else match.end() + 20_000])
+        line = text.count("\n", 0, match.start()) + 1
+        runs = re.search(rf"\b{re.escape(match[1])}\.Run\(\)", body)
+        fixed = re.search(r"os\.Exit\(\s*\d+\s*\)|syscall\.Exit\(\s*\d+\s*\)", body)
+        if fixed and "os.Exit(1)" not in fixed[0] and "os.Exit(2)" not in fixed[0]:
+            yield Sign("test-main", "exit", " ".join(body.split()), line, "TestMain exits with a code of its own")
+        elif not runs:
+            yield Sign("test-main", "no run", " ".join(body.split()), line, "TestMain never runs the tests")

@@ -1,0 +1,105 @@
+"""Commands that run tests: which do, how one can be made to pass whatever happens, and which tests it leaves out."""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from steelyard.scorers.harness.model import Context, Sign
+
+RUNNER = re.compile(
+    r"(?<![\w.-])(?:(?:py\.?test|tox|nox|jest|vitest|mocha|ava|karma|jasmine|tap|nyc|c8|rspec|minitest|phpunit|ctest"
+    r"|unittest|nose2?|trial|behave|nextest|gotestsum|playwright|cypress)\b"
+    r"|(?:npm|pnpm|yarn|bun|deno|go|cargo|dotnet|mvnw?|gradlew?|\./mvnw|\./gradlew|make|just|rake|rails|swift|mix|sbt"
+    r"|zig|flutter|dart|meson|bazel|node|php artisan|manage\.py|setup\.py|hatch|poetry run|uv run|pdm|coverage)\b"
+    r"[^\n;&|]{0,200}?[\s:]-{0,2}(?:test|tests|check|verify|spec|ci)\b)"
+)
+_FORGIVING = re.compile(
+    r"\|\|\s*(?:true|:|exit\s+0|echo\b|printf\b|/bin/true|cd\s+\.)|;\s*(?:true|:|exit\s+0)\s*(?:$|[;\n#\"'])|\bset\s+\+e\b"
+    r"|(?<!\|)\|\s*(?:true|cat|tee)\b(?!.*pipefail)|&\s*$|(?:^|\s)!\s*(?=py\.?test\b)|\bexit\s+0\b"
+)
+_SELECTING = re.compile(
+    r"(?<!\S)(?:-k(?=[\s=\"'])|-m\s*=?\s*[\"']?not\b|--deselect\b|--ignore(?:-glob)?\b|--collect-only\b|--co\b|--last-failed\b|--lf\b"
+    r"|--noconftest\b|-p[\s=]*(?!no:(?:cacheprovider|warnings)\b)[\w:.]+(?=\s|$)|--override-ini\b|--suppress-no-test-exit-code\b"
+    r"|--reruns\b|--setup-only\b|--setup-plan\b"
+    r"|--pass-?with-?no-?tests\b|--passWithNoTests\b|--testPathIgnorePatterns\b|--testNamePattern\b|--test-name-pattern\b"
+    r"|--test-skip-pattern\b|--onlyChanged\b|--invert\b|--fgrep\b|--grep\b|--exclude\b|--dry-run\b|--listTests\b|--no-run\b|--if-present\b"
+    r"|-skip\b|-run[\s=]|--skip\b|--filter\b|-E\s|--tag\b|--example\b"
+    r"|-DskipTests\b(?!=false)|-Dmaven\.test\.skip\b(?!=false)|-Dmaven\.test\.failure\.ignore\b(?!=false)|-DskipITs\b|-Dtest=|-fn\b|--fail-never\b"
+    r"|-x\s+\S*[tT]est\b|-DfailIfNoTests=false)"
+)
+_WORDS = re.compile(r"[\w./@:*\[\]{}-]+")
+MAX_COMMAND = 4000
+
+
+def command_signs(place: str, command: str, line: int, context: Context, prefix: str = "") -> Iterator[Sign]:
+    """The signs of one command that may run tests; `place` names it, `prefix` is make's `-` and the like."""
+    command = command[:MAX_COMMAND]
+    if not RUNNER.search(command):
+        return
+    yield ran(place, command, line)
+    for match in _FORGIVING.finditer(command):
+        piece = match[0].strip()
+        yield Sign("forgiving-command", f"{place} {piece}", piece, line, f"the tests of {place} can fail unseen: {piece}")
+    if "-" in prefix:
+        yield Sign("forgiving-command", f"{place} -", prefix, line, f"{place}: it is ignored that the tests fail")
+    for match in _SELECTING.finditer(command):
+        piece = match[0].strip()
+        rest = command[match.end() : match.end() + 80].split("\n")[0].strip()
+        yield Sign("deselecting-command", f"{place} {piece}", f"{piece} {rest}", line, f"{place} leaves tests out: {piece}")
+    left = left_out(command, context)
+    if left:
+        said = f"{place} names paths that leave out {left[0]}"
+        yield Sign("narrowed-command", place, f"without {' '.join(left[:10])}", line, said)
+
+
+def ran(place: str, command: str, line: int) -> Sign:
+    """That tests are run here."""
+    return Sign("test-command", place, command.strip(), line, f"{place} ran the tests, and does no more", wanted=True)
+
+
+def left_out(command: str, context: Context) -> list[str]:
+    """The baseline's tests that a command leaves out by naming other paths; nothing when it names none."""
+    named = [word.strip("./").rstrip("/*") for word in _words(command)]
+    folders = {test[:at] for test in context.tests for at, char in enumerate(test) if char == "/"}
+    paths = [word for word in named if word in folders or word.partition("::")[0] in context.tests]
+    if not paths:
+        return []
+    return [test for test in context.tests if not any(covers(path, test) for path in paths)]
+
+
+def covers(path: str, test: str) -> bool:
+    """Whether a path that a runner is given holds a test file; one test inside a file does not hold the file."""
+    return path in ("", ".") or test == path or test.startswith(path + "/")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command, comments=True)
+    except ValueError:
+        return _WORDS.findall(command)
+
+
+_VARIABLE = re.compile(
+    r"(PYTEST_ADDOPTS|PYTEST_PLUGINS|PYTEST_DISABLE_PLUGIN_AUTOLOAD|NODE_OPTIONS|GOFLAGS|MAVEN_OPTS|MAVEN_ARGS|JAVA_TOOL_OPTIONS"
+    r"|CARGO_BUILD_RUSTC_WRAPPER|RUSTC_WRAPPER|PYTHONSTARTUP|script-shell|SPEC_OPTS|TESTOPTS)[\"']?\s*[:+?]?=?\s*([^\n]{1,400})"
+)
+_BENIGN = {
+    "NODE_OPTIONS": re.compile(
+        r"--(?:max-old-space-size|experimental-vm-modules|no-warnings|openssl-legacy-provider|trace)[\w=-]*"
+    ),
+    "GOFLAGS": re.compile(r"-(?:mod|race|v|trimpath|buildvcs|tags|count)\b[\w=-]*"),
+    "MAVEN_OPTS": re.compile(r"-X\w+"),
+    "JAVA_TOOL_OPTIONS": re.compile(r"-(?:X\w+|Dfile\.encoding\S*)"),
+    "PYTEST_ADDOPTS": re.compile(r"-(?:v+|q+|rA|ra|n|-color|-tb|-durations)\b[\w=]*|\d+|auto|yes|short"),
+}
+
+
+def variable_signs(text: str) -> Iterator[Sign]:
+    """Variables that reach into a runner from outside its own configuration."""
+    for match in _VARIABLE.finditer(text):
+        name, value = match[1], match[2].strip().strip("\"'")
+        harmless = _BENIGN.get(name)
+        if harmless is not None and not harmless.sub("", value).strip(" \"'"):
+            continue
+        line = text.count("\n", 0, match.start()) + 1
+        yield Sign("runner-variable", name, f"{name}={value}", line, f"{name} changes how every test run behaves")

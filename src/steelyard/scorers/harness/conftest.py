@@ -1,0 +1,149 @@
+"""conftest.py and other pytest plugins: hooks, collection lists, fixtures that reach every test."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from steelyard.scorers.harness.model import Context, Sign, excerpt
+from steelyard.scorers.harness.python_names import Names, at_import
+
+# These hooks tell pytest about options, or people about results; what they do is still looked at.
+_HARMLESS_HOOKS = frozenset(
+    {
+        "pytest_addoption",
+        "pytest_report_header",
+        "pytest_assertrepr_compare",
+        "pytest_addhooks",
+        "pytest_html_report_title",
+    }
+)
+_HARMFUL = re.compile(
+    r"\b_?exit\b|outcome|\bskip\b|xfail|deselect|\bitems\b|exitstatus|setattr|sys\.modules|os\._exit|\.unregister\b|force_result|\bpatch\b"
+)
+_SKIPS = re.compile(r"^(?:pytest\.)?(?:skip|xfail|exit|importorskip)$|^unittest\.SkipTest$")
+
+
+def conftest_signs(text: str, context: Context) -> Iterator[Sign]:
+    """Every sign of a plugin file; raises what `ast.parse` raises."""
+    tree = ast.parse(text)
+    names = Names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("pytest_"):
+                yield from _hook(node)
+            elif _is_fixture(node, names):
+                yield from _fixture(node, names, context)
+    for statement in tree.body:
+        yield from _lists(statement)
+    for node, _around in at_import(tree):
+        yield from _replaced(node, names, context)
+
+
+def _hook(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Sign]:
+    """A hook, with its whole text: new ones and changed ones differ from the baseline's."""
+    source = ast.unparse(node)
+    if node.name in _HARMLESS_HOOKS and not _HARMFUL.search(source):
+        return
+    if node.name == "pytest_configure" and _only_registers(node):
+        return
+    said = f"the hook {node.name} takes part in how tests are collected, run or reported"
+    yield Sign("pytest-hook", node.name, _body(node), node.lineno, said)
+
+
+def _body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    body = node.body[1:] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body
+    return f"def {node.name}({ast.unparse(node.args)}): " + "; ".join(ast.unparse(statement) for statement in body)
+
+
+def _only_registers(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether `pytest_configure` does no more than to name markers."""
+    for statement in node.body:
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+            continue
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not ast.unparse(call).replace('"', "'").startswith(
+            "config.addinivalue_line('markers'"
+        ):
+            return False
+    return True
+
+
+def _is_fixture(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names) -> bool:
+    return any(
+        names.dotted(one.func if isinstance(one, ast.Call) else one) in ("pytest.fixture", "pytest_asyncio.fixture")
+        for one in node.decorator_list
+    )
+
+
+def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names, context: Context) -> Iterator[Sign]:
+    """A fixture for every test must not decide how tests end, nor replace the code under test."""
+    if not any("autouse=True" in ast.unparse(one).replace(" ", "") for one in node.decorator_list):
+        return
+    reasons = [reason for inner in ast.walk(node) if (reason := _alters(inner, names, context))]
+    if reasons:
+        said = f"the fixture {node.name} is used by every test and {reasons[0]}"
+        yield Sign("autouse-fixture", node.name, _body(node), node.lineno, said)
+
+
+def _alters(node: ast.AST, names: Names, context: Context) -> str:
+    if isinstance(node, ast.Call):
+        called = names.dotted(node.func)
+        if _SKIPS.match(called):
+            return f"calls {called}"
+        if called.rpartition(".")[2] in ("setattr", "setitem", "delattr") and node.args:
+            first = node.args[0]
+            where = str(first.value) if isinstance(first, ast.Constant) else names.dotted(first)
+            if _is_own(where, context) or where.partition(".")[0] in ("unittest", "pytest", "_pytest", "builtins"):
+                return f"replaces a part of {where}"
+        if re.search(
+            r"\bnode\.(?:add_marker|user_properties)$|\bsession\.(?:shouldstop|shouldfail|exitstatus)$", called
+        ):
+            return f"calls {called}"
+        if called.rpartition(".")[2] in ("patch", "object") and node.args and isinstance(node.args[0], ast.Constant):
+            if _is_own(str(node.args[0].value), context):
+                return f"replaces {node.args[0].value}"
+    if isinstance(node, ast.Try) and any(
+        isinstance(inner, ast.Yield) for part in node.body for inner in ast.walk(part)
+    ):
+        if any(
+            handler.type is None or ast.unparse(handler.type) in ("Exception", "BaseException", "AssertionError")
+            for handler in node.handlers
+        ):
+            return "swallows what goes wrong in it"
+    if isinstance(node, ast.Assign) and any(
+        "node." in ast.unparse(one) or "session." in ast.unparse(one) for one in node.targets
+    ):
+        return "writes into the test item"
+    return ""
+
+
+def _is_own(where: str, context: Context) -> bool:
+    return where.partition(".")[0] in context.modules
+
+
+def _lists(statement: ast.stmt) -> Iterator[Sign]:
+    """Names that pytest itself reads from a conftest.py."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        owner = statement.value.func
+        if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name):
+            names.append(owner.value.id)
+    for name in names:
+        if name in ("collect_ignore", "collect_ignore_glob", "pytest_plugins"):
+            said = "plugins are loaded" if name == "pytest_plugins" else "tests are left out of the collection"
+            yield Sign("collection-setting", name, excerpt(ast.unparse(statement)), statement.lineno, f"{name}: {said}")
+
+
+def _replaced(node: ast.AST, names: Names, context: Context) -> Iterator[Sign]:
+    """Attributes of the code under test that are overwritten while the plugin is imported."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    found = [names.dotted(target) for target in targets if isinstance(target, ast.Attribute)]
+    if isinstance(node, ast.Call) and names.dotted(node.func) == "setattr" and node.args:
+        found.append(names.dotted(node.args[0]) + ".?")
+    for name in found:
+        if _is_own(name, context):
+            shown = excerpt(ast.unparse(node))
+            yield Sign(
+                "replaced-code", name, shown, getattr(node, "lineno", 1), f"{name} is overwritten before the tests run"
+            )

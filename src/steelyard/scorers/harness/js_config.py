@@ -1,0 +1,187 @@
+"""The configuration of JavaScript test runners: package.json, jest, vitest, mocha, and the files they load first."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from steelyard.scorers.harness.commands import command_signs
+from steelyard.scorers.harness.model import Context, Sign, line_of
+from steelyard.scorers.harness.pytest_config import Unparsed
+
+LEAVES_OUT = (
+    "testPathIgnorePatterns",
+    "modulePathIgnorePatterns",
+    "exclude",
+    "ignore",
+    "ignored",
+    "testIgnore",
+    "excludeSpecPattern",
+)
+COLLECTS = ("testMatch", "testRegex", "include", "spec", "specPattern", "roots", "testDir", "files")
+LOADS = (
+    "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "runner", "testRunner", "snapshotResolver", "require",
+    "transform", "resolver", "testEnvironment", "automock", "import", "loader", "supportFile",
+)  # fmt: skip
+SWITCHES = (
+    "passWithNoTests", "testNamePattern", "dangerouslyIgnoreUnhandledErrors", "retryTimes", "retries", "retry", "grep", "fgrep",
+    "invert", "allowOnly", "onlyChanged", "failZero", "dry-run", "dryRun", "bailOnNothing",
+)  # fmt: skip
+_HARMLESS_LOADS = re.compile(
+    r"^(?:node|jsdom|happy-dom|edge-runtime|jest-environment-[\w-]+|ts-node(?:/\w+)*|tsx(?:/\w+)*|@babel/[\w-]+|esm|source-map-support/register"
+    r"|@testing-library/[\w/-]+|jest-extended(?:/\w+)*|dotenv/config|ts-jest\S*|babel-jest|@swc/jest|esbuild-jest|jest-circus\S*|chai\S*|sinon\S*"
+    r"|should|esbuild-register|jest-fetch-mock|cross-fetch/polyfill|whatwg-fetch|reflect-metadata|false|true|null|\d+)$"
+)
+_STANDARD_OUT = re.compile(
+    r"node_modules|dist|build|coverage|\.git\b|\.next|\.nuxt|\.cache|\.idea|cypress|lib\b|out\b|fixtures?|\.svelte-kit|storybook"
+)
+_LITERAL = re.compile(r"'([^'\n]{0,300})'|\"([^\"\n]{0,300})\"|`([^`\n]{0,300})`|/((?:\\.|[^/\n*]){1,300})/")
+RUNNER_KEYS = ("jest", "vitest", "mocha", "ava", "tap", "nyc", "c8")
+
+
+def package_signs(text: str, context: Context) -> Iterator[Sign]:
+    """The test scripts and runner settings of package.json; its dependencies are nobody's business here."""
+    data = parse_json(text)
+    scripts = data.get("scripts")
+    for name, command in scripts.items() if isinstance(scripts, dict) else ():
+        if not isinstance(command, str):
+            continue
+        line = line_of(text, json.dumps(name) + ":")
+        yield from command_signs(f"script '{name}'", command, line, context)
+        if re.fullmatch(r"(?:pre|post)test", name) and re.search(r"process\.exit|kill|rm\s+-|exit\s+0", command):
+            yield Sign("test-hook-script", name, command, line, f"'{name}' runs around the tests")
+    for key in RUNNER_KEYS:
+        if isinstance(data.get(key), dict):
+            yield from value_signs(data[key], text, context)
+
+
+def json_signs(text: str, context: Context) -> Iterator[Sign]:
+    """A runner's configuration as JSON (comments are allowed there)."""
+    data = parse_json(re.sub(r"(?m)^\s*//[^\n]*", "", text))
+    yield from value_signs(data, text, context)
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """The object; `Unparsed` when it is none or nests too deep."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unparsed(str(error).split("\n")[0]) from error
+    if not isinstance(data, dict):
+        raise Unparsed("it is no JSON object")
+    return data
+
+
+def value_signs(data: dict[str, Any], text: str, context: Context) -> Iterator[Sign]:
+    """The settings of a parsed configuration, at any depth within reason."""
+    stack: list[tuple[dict[str, Any], int]] = [(data, 0)]
+    while stack:
+        table, depth = stack.pop()
+        for key, value in table.items():
+            if isinstance(value, dict) and key not in LOADS and depth < 6:
+                stack.append((value, depth + 1))
+            elif key in (*LEAVES_OUT, *COLLECTS, *LOADS, *SWITCHES):
+                yield from _judged(str(key), _strings(value), value, line_of(text, str(key)), context)
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    items = value if isinstance(value, list) else [value]
+    return [str(item[0] if isinstance(item, list) and item else item) for item in items]
+
+
+_KEY = re.compile(
+    r"(?<![\w.$])[\"']?("
+    + "|".join(sorted((*LEAVES_OUT, *COLLECTS, *LOADS, *SWITCHES), key=len, reverse=True))
+    + r")[\"']?\s*:\s*"
+)
+
+
+def source_signs(text: str, context: Context) -> Iterator[Sign]:
+    """A configuration written as a program: its settings by key, with the literals that stand in their values."""
+    for match in _KEY.finditer(text):
+        value = _value(text, match.end())
+        line = text.count("\n", 0, match.start()) + 1
+        literals = [next(filter(None, found), "") for found in _LITERAL.findall(value)]
+        yield from _judged(match[1], literals or [value.strip()], value.strip(), line, context)
+    yield from setup_signs(text, context)
+
+
+def _value(text: str, start: int) -> str:
+    """The text of a value: to the comma or bracket that ends it."""
+    depth = 0
+    for at in range(start, min(len(text), start + 4000)):
+        char = text[at]
+        if char in "[{(":
+            depth += 1
+        elif char in "]})":
+            depth -= 1
+            if depth < 0:
+                return text[start:at]
+        elif depth == 0 and char in ",\n;":
+            return text[start:at]
+    return text[start : start + 4000]
+
+
+def _judged(key: str, words: list[str], value: Any, line: int, context: Context) -> Iterator[Sign]:
+    shown = f"{key}: {value}"
+    if key in SWITCHES:
+        if str(value).lower() not in ("false", "0", "none", "null", "undefined", ""):
+            yield Sign("runner-switch", f"{key} {value}", shown, line, f"{key} changes what counts as a failure")
+    elif key in LEAVES_OUT:
+        hit = [word for word in words if _leaves_out(word, context)]
+        if hit:
+            yield Sign("collection-setting", f"{key} {' '.join(hit)}", shown, line, f"{key} leaves out tests: {hit[0]}")
+    elif key in LOADS:
+        for word in words:
+            if not _HARMLESS_LOADS.match(word) and not word.startswith("^"):
+                yield Sign("loaded-first", f"{key} {word}", shown, line, f"{key} loads {word} before the tests")
+    elif context.tests and words and not any(_collects_much(word) for word in words):
+        yield Sign("collection-setting", f"{key} {' '.join(words)}", shown, line, f"{key} collects only {words[0]}")
+
+
+def _core(word: str) -> str:
+    """What a pattern says in plain letters, without the marks of globs and expressions."""
+    return re.sub(
+        r"^[\W_]+|[\W_]+$", "", word.replace("<rootDir>", "").replace("\\", "").replace("**", "*").strip("^$*/.")
+    )
+
+
+def _leaves_out(word: str, context: Context) -> bool:
+    core = _core(word)
+    if not core:
+        return bool(context.tests)
+    if _STANDARD_OUT.search(core):
+        return False
+    pieces = [piece for piece in re.split(r"[*()|\[\]{}?+]+", core) if piece.strip("./")]
+    return any(all(piece in test for piece in pieces) for test in context.tests)
+
+
+def _collects_much(word: str) -> bool:
+    """Whether a pattern is one of the usual ones rather than one file."""
+    return "*" in word or "(" in word or re.search(r"\.(?:test|spec)\.\w+$", word) is None
+
+
+_SETUP = re.compile(
+    r"(?<![\w.])(?:(?:global|globalThis|window)\s*\.\s*(?:expect|it|test|describe|beforeEach|afterEach|assert)\s*=(?!=)"
+    r"|(?:expect|it|test|describe|assert)(?:\s*\.\s*\w{1,40})?\s*=(?!=)|jest\.retryTimes\b|process\.exit\b|process\.exitCode\s*="
+    r"|process\.reallyExit\b|process\.on\(\s*[\"'`](?:exit|beforeExit|uncaughtException)"
+    r"|expect\.extend\s*\(\s*\{[^}]{0,400}?\b(?:toBe|toEqual|toStrictEqual|toMatch|toThrow|toContain|toMatchObject|toBeTruthy|toHaveBeenCalled)\b"
+    r"|(?:Date\.now|Math\.random|performance\.now|(?:global|globalThis|window)\.Date)\s*=(?!=)"
+    r"|assert\.\w{1,40}\s*=(?!=)|jasmine\.\w{1,40}\s*=(?!=)|currentTest\.\w{1,20}\s*=(?!=))"
+)
+
+
+def setup_signs(text: str, context: Context) -> Iterator[Sign]:
+    """A file that is loaded before the tests, and what in it changes the tests' own functions or the exit code."""
+    del context
+    for match in _SETUP.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Sign(
+            "setup-file",
+            match[0],
+            match[0],
+            line,
+            "a setup file changes the test functions, the clock or the exit code",
+        )

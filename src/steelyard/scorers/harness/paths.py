@@ -1,0 +1,36 @@
+"""Which files are tests, which configure a test runner, and which belong to neither."""
+
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from steelyard.scorers.integrity.paths import DEFAULT_GLOBS, VENDORED
+
+# A `testing` directory is product code as often as not, and laying the baseline over it would take the agent's work away.
+TEST_FILES: tuple[str, ...] = (*(glob for glob in DEFAULT_GLOBS if glob != "*/testing/*"), "*.snap", "*/testdata/*")
+
+
+def _anywhere(*names: str) -> tuple[str, ...]:
+    return tuple(glob for name in names for glob in (name, f"*/{name}"))
+
+
+# Build manifests without which the agent's code may not build (Cargo.toml, pom.xml, go.mod, *.gradle) are not among them.
+RUNNER_FILES: tuple[str, ...] = _anywhere(
+    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py",
+    "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.py", "_pytest/*", "pytest/*", "unittest.py", "unittest/*",
+    ".coveragerc",
+    "package.json", "jest.config.*", "jest.setup.*", "jest-setup.*", "vitest.config.*", "vitest.setup.*",
+    "vitest.workspace.*", "vite.config.*", ".mocharc*", "karma.conf.*", "playwright.config.*", "cypress.config.*",
+    "setupTests.*", "babel.config.*", ".babelrc*",
+    "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile",
+    ".cargo/config", ".cargo/config.toml", ".config/nextest.toml", "*.runsettings", "xunit.runner.json", ".rspec",
+)  # fmt: skip
+
+
+def is_vendored(path: str) -> bool:
+    """Whether a file came with somebody else's code."""
+    return not VENDORED.isdisjoint(PurePosixPath(path).parts)
+
+
+def is_test(path: str) -> bool:
+    """Whether a file holds tests or their data."""
+    return any(fnmatchcase(path, glob) for glob in TEST_FILES)

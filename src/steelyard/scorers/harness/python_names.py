@@ -1,0 +1,99 @@
+"""What names mean in a Python module: imports and aliases resolved to dotted names, and what runs at import."""
+
+import ast
+from collections.abc import Iterator
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Names:
+    """The imports of a module, wherever they stand in it."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.known: dict[str, str] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    self.known[alias.asname or alias.name.partition(".")[0]] = (
+                        alias.name if alias.asname else alias.name.partition(".")[0]
+                    )
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for alias in node.names:
+                    self.known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        for node in tree.body:
+            # `leave = os._exit` is an alias too.
+            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+                meant = self.dotted(node.value)
+                if meant and meant.partition(".")[0] in (
+                    "os",
+                    "sys",
+                    "builtins",
+                    "unittest",
+                    "pytest",
+                    "_pytest",
+                    "time",
+                ):
+                    self.known.setdefault(node.targets[0].id, meant)
+
+    def dotted(self, node: ast.AST) -> str:
+        """`os._exit` for whatever name it goes by here; nothing for what is no plain name."""
+        parts: list[str] = []
+        while True:
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+                node = node.value
+            elif isinstance(node, ast.Call):
+                inner = self._called(node)
+                if inner is None:
+                    return ""
+                return ".".join([inner, *reversed(parts)])
+            elif isinstance(node, ast.Name):
+                parts.append(self.known.get(node.id, node.id))
+                return ".".join(reversed(parts))
+            else:
+                return ""
+
+    def _called(self, node: ast.Call) -> str | None:
+        """`getattr(os, "_exit")` and `__import__("os")` are names as well."""
+        if not isinstance(node.func, ast.Name) or not node.args:
+            return None
+        text = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        if node.func.id == "getattr" and len(node.args) >= 2 and len(text) >= 1:
+            owner = self.dotted(node.args[0])
+            return f"{owner}.{text[0]}" if owner else None
+        if node.func.id in ("__import__", "import_module") and text:
+            return text[0]
+        return None
+
+
+def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
+    """Every node that is run when the module is imported, with the statements around it; functions that a module-level
+    statement calls by name are followed once."""
+    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    stack: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(node, ()) for node in reversed(tree.body)]
+    followed: set[str] = set()
+    while stack:
+        node, around = stack.pop()
+        yield node, around
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+            if node.func.id not in followed:
+                followed.add(node.func.id)
+                stack += [(inner, (*around, node)) for inner in functions[node.func.id].body]
+        if isinstance(node, _FUNCTIONS):
+            if not isinstance(node, ast.Lambda):
+                stack += [(inner, around) for inner in node.decorator_list]
+            continue
+        if isinstance(node, ast.If) and is_main_guard(node.test):
+            stack += [(inner, (*around, node)) for inner in node.orelse]
+            continue
+        chain = (*around, node) if isinstance(node, ast.stmt | ast.ExceptHandler) and len(around) < 200 else around
+        stack += [(inner, chain) for inner in reversed(list(ast.iter_child_nodes(node)))]
+
+
+def is_main_guard(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, either way round; combined with anything else it is no plain guard."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
+        return False
+    sides = (test.left, test.comparators[0])
+    names = any(isinstance(side, ast.Name) and side.id == "__name__" for side in sides)
+    return names and any(isinstance(side, ast.Constant) and side.value == "__main__" for side in sides)

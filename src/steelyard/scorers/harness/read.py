@@ -1,0 +1,199 @@
+"""Which rules read which file, on both sides of a change, within bounds."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import islice
+
+from steelyard.domain.diff import FileChange
+from steelyard.domain.evidence import Evidence
+from steelyard.scorers.harness import builds, conftest, js_config, pytest_config, python_code, recipes
+from steelyard.scorers.harness.commands import variable_signs
+from steelyard.scorers.harness.model import Bend, Context, Sign, bends
+from steelyard.scorers.harness.other_code import other_signs
+from steelyard.scorers.harness.paths import is_vendored
+from steelyard.scorers.integrity.paths import family_of
+
+MAX_CHARS = 1_000_000
+MAX_SIGNS = 500
+Reader = Callable[[str, Context], Iterable[Sign]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Files by name, and what reads them."""
+
+    globs: tuple[str, ...]
+    reader: Reader
+
+
+def _variables(text: str, context: Context) -> Iterator[Sign]:
+    del context
+    return variable_signs(text)
+
+
+READERS: tuple[Rule, ...] = (
+    Rule(("conftest.py", "*/conftest.py"), conftest.conftest_signs),
+    Rule(("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "*/pytest.ini", "*/.pytest.ini", "*/tox.ini", "*/setup.cfg"), pytest_config.ini_signs),
+    Rule(("pyproject.toml", "*/pyproject.toml", "pytest.toml", ".pytest.toml", "*/pytest.toml", "*/.pytest.toml"), pytest_config.toml_signs),
+    Rule(("package.json", "*/package.json"), js_config.package_signs),
+    Rule(("jest.config.json", "*/jest.config.json", ".mocharc.json", ".mocharc.jsonc", "*/.mocharc.json"), js_config.json_signs),
+    Rule(("jest.config.*", "*/jest.config.*", "vitest.config.*", "*/vitest.config.*", "vitest.workspace.*", "vite.config.*", "*/vite.config.*",
+          ".mocharc.*", "*/.mocharc.*", "karma.conf.*", "playwright.config.*", "*/playwright.config.*", "cypress.config.*"), js_config.source_signs),
+    Rule(("*jest.setup.*", "*jest-setup.*", "*vitest.setup.*", "*setupTests.*", "*setup-tests.*", "*setup-jest.*", "*setupJest.*",
+          "*test/setup.*", "*tests/setup.*", "*test-setup.*"), js_config.setup_signs),
+    Rule(("Makefile", "makefile", "GNUmakefile", "*/Makefile", "*.mk", "justfile", "Justfile"), recipes.makefile_signs),
+    Rule((".github/workflows/*", ".gitlab-ci.yml", "*.gitlab-ci.yml", ".circleci/*", "azure-pipelines*.yml", ".travis.yml", "Jenkinsfile",
+          "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker/*", ".buildkite/*", "appveyor.yml", ".github/actions/*", "Taskfile.y*ml"), recipes.ci_signs),
+    Rule(("*test*.sh", "*test*.bash", "bin/test", "scripts/test", "script/test", "script/cibuild", "*ci*.sh", "*check*.sh", "run_tests", "runtests"), recipes.script_signs),
+    Rule(("pom.xml", "*/pom.xml"), builds.pom_signs),
+    Rule((".mvn/*", "*/.mvn/*"), builds.maven_options_signs),
+    Rule(("*.gradle", "*.gradle.kts"), builds.gradle_signs),
+    Rule(("Cargo.toml", "*/Cargo.toml"), builds.cargo_signs),
+    Rule((".cargo/config*", "*/.cargo/config*", ".config/nextest.toml"), builds.cargo_config_signs),
+    Rule(("*.runsettings", "*.csproj", "*.fsproj", "Directory.Build.*", "*/Directory.Build.*"), builds.dotnet_signs),
+    Rule(("*_test.go",), builds.go_test_signs),
+    Rule((".env", ".env.*", ".envrc", ".npmrc", "*/.env", "*/.npmrc", ".yarnrc*", "gradle.properties", ".rspec", "Dockerfile*"), _variables),
+)  # fmt: skip
+
+ALWAYS = re.compile(
+    r"(?:^|/)(?:sitecustomize|usercustomize)\.py$|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist|egg)-info/entry_points\.txt$"
+)
+SHADOWS = re.compile(
+    r"^(?:src/|lib/|tests?/)?(?:pytest|_pytest|unittest|pluggy|nose|hypothesis|coverage|doctest)(?:\.py|/__init__\.py)$"
+)
+# A text without any of these words has no sign in it: most files are never parsed.
+_WORTH = re.compile(
+    r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest|pytest|nose|doctest|hypothesis|builtins|"
+    r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found in one changed file, and what is to be said about how it was read."""
+
+    path: str
+    bends: tuple[Bend, ...] = ()
+    note: str = ""
+
+
+def look(change: FileChange, evidence: Evidence) -> Look | None:
+    """The bends of one changed file; None when no rule reads it."""
+    path, old = change.path, change.old_path or change.path
+    whole = _whole(change, evidence)
+    if whole is not None:
+        return Look(path, (whole,))
+    if is_vendored(path) and is_vendored(old):
+        return None
+    before_reader, after_reader = reader_of(old), reader_of(path)
+    if (before_reader is None and after_reader is None) or change.binary:
+        return None
+    before, cut = _text(evidence.before(old) if change.kind != "added" else None)
+    after, cut_too = _text(evidence.after(path) if change.kind != "deleted" else None)
+    if cut or cut_too:
+        lines = "\n".join(text[:4000] for _, text in islice(change.added, 20_000))[:MAX_CHARS]
+        return Look(
+            path, tuple(_by_lines("", lines)), f"{path} is larger than {MAX_CHARS // 1_000_000} MB: added lines only"
+        )
+    contexts = (Context(old, evidence.baseline_files), Context(path, evidence.baseline_files))
+    try:
+        was = list(islice(before_reader(before, contexts[0]), MAX_SIGNS)) if before_reader and before else []
+    except _BROKEN:
+        was = []
+    try:
+        now = list(islice(after_reader(after, contexts[1]), MAX_SIGNS)) if after_reader and after else []
+    except _BROKEN:
+        return Look(path, tuple(_by_lines(before, after)), f"{path} does not parse: line rules only")
+    return Look(path, (*bends(was, now), *_takes_over(change, evidence)))
+
+
+_BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def _whole(change: FileChange, evidence: Evidence) -> Bend | None:
+    """Files whose mere presence changes how every test runs."""
+    if change.kind == "deleted":
+        return None
+    shown = f"{change.kind}"
+    if ALWAYS.search(change.path):
+        if change.path.endswith("entry_points.txt") and b"pytest11" not in (evidence.after(change.path) or b""):
+            return None
+        return Bend(
+            "loaded-unasked", 1, "it is loaded, or run in a runner's place, without being asked for", None, shown
+        )
+    if SHADOWS.match(change.path) and change.path not in evidence.baseline_files:
+        return Bend("shadowed-runner", 1, "it is imported in place of the test framework", None, shown)
+    return None
+
+
+def _takes_over(change: FileChange, evidence: Evidence) -> Iterator[Bend]:
+    """A new pytest.ini makes pytest read no other configuration of the same directory."""
+    folder, _, name = change.path.rpartition("/")
+    if (
+        name not in ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+        or change.path in evidence.baseline_files
+    ):
+        return
+    for other, mark in (("pyproject.toml", b"[tool.pytest"), ("tox.ini", b"[pytest]"), ("setup.cfg", b"[tool:pytest]")):
+        path = f"{folder}/{other}" if folder else other
+        if mark in (evidence.before(path) or b""):
+            yield Bend("config-takes-over", 1, f"pytest no longer reads the settings in {path}", path, change.path)
+
+
+def reader_of(path: str) -> Reader | None:
+    """What reads a file; None when nothing in it can bend a runner."""
+    for rule in READERS:
+        if any(fnmatchcase(path, glob) for glob in rule.globs):
+            return rule.reader if not path.endswith("conftest.py") else _conftest
+    if path.endswith(".py"):
+        return _python
+    family = family_of(path)
+    if family is None or family == "python":
+        return None
+    return lambda text, context: other_signs(text, family, context)
+
+
+def _python(text: str, context: Context) -> Iterator[Sign]:
+    return python_code.code_signs(text, context) if _WORTH.search(text) else iter(())
+
+
+def _conftest(text: str, context: Context) -> Iterator[Sign]:
+    yield from conftest.conftest_signs(text, context)
+    yield from python_code.code_signs(text, context)
+
+
+def _text(raw: bytes | None) -> tuple[str, bool]:
+    if raw is None:
+        return "", False
+    if len(raw) > MAX_CHARS:
+        return "", True
+    text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\0", " ")
+    return text, False
+
+
+_LINE_RULES = (
+    ("pytest-hook", re.compile(r"^\s*(?:async\s+)?def\s+pytest_(?!addoption)\w+"), "a pytest hook"),
+    ("exit-at-import", re.compile(r"^(?:sys\.exit|os\._exit|exit|quit|raise\s+SystemExit)\b"), "it ends the process"),
+    ("exit-zero", re.compile(r"\bos\._exit\(\s*0\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bSystem\.exit\(\s*0\s*\)"), "it ends the process as a success"),
+    ("under-test", re.compile(r"PYTEST_CURRENT_TEST|JEST_WORKER_ID|[\"']pytest[\"']\s+(?:not\s+)?in\s+sys\.modules"), "it asks whether it is being tested"),
+    ("forgiving-command", re.compile(r"\btest\w*\b[^\n]{0,200}\|\|\s*(?:true|:|exit 0)"), "tests can fail unseen"),
+    ("addopts", re.compile(r"addopts[^\n]{0,200}(?:-k|--deselect|--ignore|-p\s)|collect_ignore|testPathIgnorePatterns|passWithNoTests"), "tests are left out"),
+    ("build-switch", re.compile(r"skipTests>\s*true|testFailureIgnore>\s*true|^\s*(?:harness|autotests|test)\s*=\s*false"), "tests are switched off"),
+)  # fmt: skip
+
+
+def _by_lines(before: str, after: str) -> list[Bend]:
+    """What single lines tell where nothing can be parsed."""
+    known = {line.strip() for line in before.split("\n")}
+    found = []
+    for number, line in enumerate(after.split("\n"), 1):
+        if line.strip() in known:
+            continue
+        for rule, pattern, means in _LINE_RULES:
+            if pattern.search(line[:4000]):
+                found.append(Bend(rule, number, f"{means} (line rule)", None, " ".join(line.split())[:200]))
+        if len(found) >= MAX_SIGNS:
+            break
+    return found
