@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Reporter:
-    """Sends stored runs (so redacted ones) to a server, in a thread of its own; what fails is tried again at the end."""
+    """Sends stored (so redacted) runs to a server, in a thread of its own; what fails is tried again at the end."""
 
     def __init__(self, client: "Client", store: "Store", experiment: Experiment, *, named: bool) -> None:
         self.client = client

@@ -20,7 +20,7 @@ from steelyard.web.problems import ProblemError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PUBLIC = frozenset(["/healthz", "/readyz", "/openapi.json"])
-FAILURES, FAILURES_RATE = 10, 10 / 60  # wrong tokens that an address may try, and how quickly it may again
+FAILURES, FAILURES_RATE = 20, 10 / 60  # wrong tokens that an address may try, and how quickly it may again
 USED_EVERY_S = 60.0
 _ASK = {"WWW-Authenticate": 'Bearer realm="steelyard"'}
 
@@ -65,7 +65,7 @@ class Guard:
         self.reads = reads
         self.key = key
         self.is_loopback = host in LOOPBACK
-        self.requests = Buckets(rate, 2 * rate) if rate > 0 else None
+        self.requests = Buckets(rate, max(1.0, 2 * rate)) if rate > 0 else None
         self.failures = Buckets(FAILURES_RATE, FAILURES)
         self._known: OrderedDict[str, None] = OrderedDict()
         self._noted: dict[str, float] = {}

@@ -53,7 +53,7 @@ class _Queues(Collector):
     def collect(self) -> Iterator[Metric]:
         """The sizes of the queues; none while the store does not answer."""
         kept = GaugeMetricFamily("steelyard_outbox_events", "Events that are kept in the outbox")
-        of_sink = {
+        of_sink: dict[str, GaugeMetricFamily | CounterMetricFamily] = {
             "queue": GaugeMetricFamily(
                 "steelyard_outbox_pending", "Events that a sink has still to deliver", labels=["sink"]
             ),

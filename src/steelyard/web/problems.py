@@ -90,7 +90,11 @@ class ProblemError(Exception):
 
 
 def respond(problem: ProblemError, scope: Mapping[str, Any]) -> Response:
-    """The problem as a response to a request."""
+    """The problem as a response to a request: a document, or a page for who came with a browser."""
+    from steelyard.web.pages.errors import problem_page, wants_page
+
+    if wants_page(scope):
+        return problem_page(problem, scope)
     instance = scope.get("raw_path", b"").decode("ascii", "replace") or None
     document = problem.document(instance, scope.get("state", {}).get("request_id"))
     body = json.dumps(document, ensure_ascii=False).encode("utf-8", "backslashreplace")
