@@ -65,7 +65,7 @@ class Webhook:
         self._connection = connection
         # A time-out of the socket starts anew with every byte that comes; this one ends the whole exchange.
         ended = threading.Event()
-        alarm = threading.Timer(self._timeout_s, lambda: (ended.set(), self._hang_up(connection)))
+        alarm = threading.Timer(self._timeout_s, self._give_up, (ended, connection))
         alarm.daemon = True
         alarm.start()
         try:
@@ -109,6 +109,10 @@ class Webhook:
         if connection is not None:
             with suppress(OSError):
                 connection.close()
+
+    def _give_up(self, ended: threading.Event, connection: http.client.HTTPConnection) -> None:
+        ended.set()
+        self._hang_up(connection)
 
     @staticmethod
     def _hang_up(connection: http.client.HTTPConnection | None) -> None:

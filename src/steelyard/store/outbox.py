@@ -99,7 +99,7 @@ def trim_events(database: Database, *, sinks: tuple[str, ...], keep: int) -> int
     return lost
 
 
-def _drop_all(database: Database, wanted: "Select[tuple[int]]", missed_by: set[str]) -> int:
+def _drop_all(database: Database, wanted: "Select[int]", missed_by: set[str]) -> int:
     """Drop the events of a query, a batch at a time; how many."""
     dropped = 0
     while True:
@@ -116,7 +116,8 @@ def _drop_all(database: Database, wanted: "Select[tuple[int]]", missed_by: set[s
 
 def _count_missed(connection: "Connection", sink: str, batch: list[int]) -> None:
     table = schema.sinks
-    connection.execute(select(table.c.name).where(table.c.name == sink).with_for_update())  # or two would count the same
+    # One at a time, or two processes would count the same ones.
+    connection.execute(select(table.c.name).where(table.c.name == sink).with_for_update())
     done = exists().where(_DONE.sink == sink, _DONE.seq == _OUTBOX.seq)
     missed = select(func.count()).select_from(schema.outbox).where(_OUTBOX.seq.in_(batch), ~done).scalar_subquery()
     connection.execute(update(table).where(table.c.name == sink).values(dropped=table.c.dropped + missed))
