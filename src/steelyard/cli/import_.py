@@ -42,7 +42,7 @@ def main(args: argparse.Namespace) -> int:
     experiment = _experiment(args)
     bad = Bad()
     with open_store(read_settings()) as store:
-        done = store.import_runs(experiment, _incoming(args.files, experiment, bad))
+        done = store.import_runs(experiment, _incoming(args.files, experiment, bad), lambda: bad.lines > 0)
     if bad.lines or done.problems:
         _refuse(bad, done)
     if not done.added and not done.unchanged:

@@ -20,7 +20,7 @@ from steelyard.store.rows import StoredRun
 from steelyard.store.statements import TASK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from steelyard.store.imports import Imported, Incoming
     from steelyard.store.prune import Pruned
@@ -130,11 +130,13 @@ class Store:
         """Add what the scorers say now."""
         writes.add_grading(self.database, run_id, scorers, graded_at=graded_at)
 
-    def import_runs(self, experiment: Experiment, incoming: "Iterable[Incoming]") -> "Imported":
-        """Store runs that were not run here, all of them or, where one is refused, none."""
+    def import_runs(
+        self, experiment: Experiment, incoming: "Iterable[Incoming]", refused: "Callable[[], bool]" = lambda: False
+    ) -> "Imported":
+        """Store runs that were not run here: all of them, or none where one is refused, here or by who reads them."""
         from steelyard.store.imports import import_runs
 
-        return import_runs(self.database, experiment, incoming)
+        return import_runs(self.database, experiment, incoming, refused)
 
     def claim(self, experiment: str, cells: Sequence[Cell], owner: str, now: float) -> set[Cell]:
         """Take cells to run; what another process that lives is at, or has finished, is left out."""

@@ -1,7 +1,7 @@
 """Storing runs that were not run here: all of a file or nothing, and nothing twice."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -50,8 +50,13 @@ class _GiveUpError(Exception):
     """Something was refused: the transaction is taken back."""
 
 
-def import_runs(database: Database, experiment: Experiment, incoming: Iterable[Incoming]) -> Imported:
-    """Add the runs in their order, in one transaction; a run that is there already with the same body is left alone."""
+def import_runs(
+    database: Database, experiment: Experiment, incoming: Iterable[Incoming], refused: Callable[[], bool]
+) -> Imported:
+    """Add the runs in their order, in one transaction; a run that is there already with the same body is left alone.
+
+    `refused` is asked when all are read: then nothing is stored, because the reader found a bad line.
+    """
     done = Imported()
     try:
         with database.write(f"importing into experiment {experiment.id}") as connection:
@@ -60,7 +65,7 @@ def import_runs(database: Database, experiment: Experiment, incoming: Iterable[I
             stream = iter(incoming)
             while batch := list(islice(stream, BATCH)):
                 _add(connection, batch, cells, done)
-            if done.problems or not done.added:
+            if done.problems or refused() or not done.added:
                 raise _GiveUpError
     except _GiveUpError:
         done.added = 0
