@@ -109,10 +109,20 @@ def test_nothing_measured_is_exit_code_3(shop: Shop) -> None:
     assert {run["error_class"] for run in found["runs"]} == {"agent_unavailable"}
 
 
+BUDGETS = (["--max-cost", "0"], ["--max-cost", "nan"], ["--max-tokens", "-5"], ["--max-seconds", "inf"])
+
+
 def test_wrong_words_are_exit_code_2(shop: Shop) -> None:
     """Unknown names and numbers that can't be are one line, and nothing runs."""
     name = suite(shop)
-    for words in (["--arm", "afterr"], ["--task", "x"], ["--repeats", "0"], ["--jobs", "-1"], ["--sandbox", "moon"]):
+    for words in (
+        ["--arm", "afterr"],
+        ["--task", "x"],
+        ["--repeats", "0"],
+        ["--jobs", "-1"],
+        ["--sandbox", "moon"],
+        *BUDGETS,
+    ):
         done = shop.steelyard("run", name, *words)
         assert done.returncode == 2, words
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr
@@ -128,14 +138,18 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_runs_the_rest(shop: Shop) -> N
     process = shop.start("run", name, "--sandbox", "local", "--jobs", "1")
     wait_for(shop.root / "started")
     os.kill(process.pid, signal.SIGINT)
-    process.communicate(timeout=60)
+    said = process.communicate(timeout=60)[1]
 
     assert process.returncode == 130
+    assert said.rstrip().endswith("suite.yaml --resume goes on")
     agent = int((shop.root / "pid").read_text())
     assert not Path(f"/proc/{agent}").exists()
     before = len(stored(shop))
     assert before < 4
     shop.write("go", "")
+    part = shop.json("run", name, "--sandbox", "local", "--resume", "--arm", "before", code=None)
+    assert sum(run["error_class"] is None for run in part["runs"] if run["arm"] == "before") == 2
+    assert [run for run in part["runs"] if run["arm"] == "after" and run["error_class"] is None] == []
     found = shop.json("run", name, "--sandbox", "local", "--resume", code=None)
     assert len(found["runs"]) == 4
     assert {run["error_class"] for run in found["runs"]} == {None}

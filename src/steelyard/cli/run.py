@@ -1,6 +1,7 @@
 """steelyard run: tasks × arms × repeats, graded and stored."""
 
 import argparse
+import math
 import os
 import time
 from dataclasses import dataclass, replace
@@ -66,6 +67,7 @@ def main(args: argparse.Namespace) -> int:
     from steelyard.sandboxes.choose import choose
     from steelyard.suites.load import load_suite
 
+    _refuse_wrong_budgets(args)
     suite = narrowed(load_suite(args.suite), args)
     provider = choose(args.sandbox)
     wish, specs = JudgeWish(args.judge, args.judge_model), [task.judge for task in suite.tasks]
@@ -106,6 +108,16 @@ def narrowed(suite: Suite, args: argparse.Namespace) -> Suite:
     )
 
 
+def _refuse_wrong_budgets(args: argparse.Namespace) -> None:
+    for option, number in (
+        ("--max-cost", args.max_cost),
+        ("--max-tokens", args.max_tokens),
+        ("--max-seconds", args.max_seconds),
+    ):
+        if number is not None and not 0 < number < math.inf:
+            raise InputError(f"{option} {number}: allowed: a number above 0")
+
+
 def _experiment(store: "Store", suite: Suite, args: argparse.Namespace) -> Experiment:
     path = str(args.suite.absolute())
     if args.resume:
@@ -144,12 +156,18 @@ def conduct(
     from steelyard.store.leases import owner_name
 
     owner = owner_name(new_id("crew"))
-    jobs = jobs_of(experiment, store)
+    jobs = [
+        job
+        for job in jobs_of(experiment, store)
+        if (not args.arm or job.arm.name in args.arm) and (not args.task or job.cell.task_id in args.task)
+    ]
     ours = store.claim(experiment.id, [job.cell for job in jobs], owner, time.time())
-    jobs = [job for job in jobs if job.cell in ours]
+    others, jobs = len(jobs) - len(ours), [job for job in jobs if job.cell in ours]
     watch = Watch(len(jobs), quiet=args.json)
     if not args.json:
         note(f"experiment {experiment.id}: {len(jobs)} runs in {choices.provider.type} sandboxes")
+        if others:
+            note(f"{others} more are under way in another process, which stores them")
         if choices.provider.note:
             note(choices.provider.note)
     with open_lab(read_settings(), replace(choices, observer=watch.observer())) as lab, watch:
@@ -165,6 +183,9 @@ def conduct(
         )
         try:
             report = Crew(jobs, orders).work()
+        except KeyboardInterrupt:
+            note(f"stopped: finished runs are kept; steelyard run {experiment.suite_path} --resume goes on")
+            raise
         finally:
             store.release(owner)
     return Ended(experiment, report)
