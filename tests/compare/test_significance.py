@@ -87,6 +87,14 @@ def test_many_pairs_of_one_task_use_the_normal_tail() -> None:
     assert drop_p_values(np.full(14, -1.0), np.array([0]))[0] >= attainable(14)
 
 
+@pytest.mark.parametrize(("lost", "gained", "same"), [(3, 0, 17), (9, 4, 0), (14, 6, 20), (30, 18, 2), (0, 0, 15)])
+def test_pass_and_fail_in_many_repeats_agree_with_the_toss_of_a_coin(lost: int, gained: int, same: int) -> None:
+    """Pairs that did not change are no evidence, however many: the sign test of the others."""
+    data = np.array([-1.0] * lost + [1.0] * gained + [0.0] * same)
+    exact = stats.binom.cdf(gained, lost + gained, 0.5)
+    assert drop_p_values(data, np.array([0]))[0] == pytest.approx(exact, abs=0.003)
+
+
 @pytest.mark.parametrize("freedom", [4, 9, 29, 999])
 @pytest.mark.parametrize("share", [0.8, 0.9, 0.975, 0.995])
 def test_students_quantiles(freedom: int, share: float) -> None:

@@ -86,23 +86,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def drop_p_values(deltas: "Floats", starts: "Ints") -> list[float]:
     """For each task, the one-sided p-value that its pairs dropped: the signs of its own deltas are flipped.
 
-    Exact for at most 12 pairs; beyond that the flipped sum is taken as normal, and never below what is attainable.
+    A pair that did not change has no sign to flip and counts for nothing. Exact for at most 12 changed pairs; beyond
+    that the flipped sum is taken as normal, one smallest delta nearer to 0 (the continuity correction of deltas that
+    are all of one size), and never below what is attainable.
     """
     import numpy as np
 
-    counts = np.diff(np.append(starts, len(deltas)))
-    totals = np.add.reduceat(deltas, starts)
-    squares = np.add.reduceat(deltas**2, starts)
     found = []
-    for task, count in enumerate(counts.tolist()):
-        if squares[task] == 0:
-            found.append(1.0)
-        elif count <= EXACT_PAIRS:
-            own = deltas[starts[task] : starts[task] + count]
-            limit = totals[task] + _SLACK * np.abs(own).sum()
+    for pairs in np.split(deltas, starts[1:]):
+        own = pairs[pairs != 0]
+        total = float(own.sum())
+        if len(own) <= EXACT_PAIRS:
+            limit = total + _SLACK * float(np.abs(own).sum())
             found.append(float((_all_patterns(own[:, None])[:, 0] <= limit).mean()))
         else:
-            found.append(max(attainable(count), normal_cdf(float(totals[task] / math.sqrt(squares[task])))))
+            nearer = total + float(np.abs(own).min())
+            found.append(max(attainable(len(own)), normal_cdf(nearer / math.sqrt(float((own**2).sum())))))
     return found
 
 
