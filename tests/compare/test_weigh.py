@@ -388,6 +388,30 @@ def test_a_drop_that_could_never_be_shown_is_not_measurable() -> None:
     assert any("not measurable" in reason for reason in answer.promote_reasons)
 
 
+def test_a_drop_that_its_pairs_show_is_hard_also_beside_a_clearer_one() -> None:
+    """Five repeats of one of two tasks reach 0.05 once the other has taken the first place in Holm's order."""
+    baseline = {"clear": [0.9] * 12, "short": [0.9] * 5}
+    candidate = {"clear": [0.2] * 12, "short": [0.2] * 5}
+    answer = compare(arms(baseline, candidate), regressions="significant")
+    assert kinds(answer) == [("clear", "composite_drop", True), ("short", "composite_drop", True)]
+
+
+def test_checks_that_one_arm_alone_states_are_not_weighed_against_successes() -> None:
+    """Five checks passed on one side, a plain success on the other: no drop, and still one when success falls."""
+    stated = [record("t", "b", k, objective_passed=5, objective_total=5, composite=0.5) for k in (1, 2)]
+    plain = [record("t", "a", k, composite=0.9) for k in (1, 2)]
+    assert kinds(compare([*stated, *plain])) == []
+    failed = [record("t", "a", k, composite=0.9, success=False) for k in (1, 2)]
+    assert {kind for _, kind, _ in kinds(compare([*stated, *failed]))} == {"objective_drop", "objective_rate_drop"}
+
+
+def test_a_task_without_a_baseline_is_no_missing_measurement() -> None:
+    """What only the candidate ran has nothing to be cheaper than: its cost is not called unknown."""
+    known = {"objective_passed": 1, "objective_total": 1}
+    runs = [record("t", "b", **known), record("t", "a", **known), record("new", "a", **known)]
+    assert not any("cost" in note for note in compare(runs).notes)
+
+
 def test_few_tasks_have_no_interval_and_say_so() -> None:
     """Four tasks: mean and exact p-value, no interval, and a note."""
     tasks = {task: [0.5] * 5 for task in TASKS[:4]}

@@ -38,6 +38,18 @@ class Sides:
         tasks: Ints = self.table.task[self.pair_rows[0]]
         return tasks
 
+    @cached_property
+    def stated(self) -> "Bools":
+        """By task code: whether all its runs, in both arms, state their checks; else checks would meet successes."""
+        import numpy as np
+
+        table = self.table
+        rows = np.concatenate((self.baseline, self.candidate))
+        lacking = np.isnan((table.number("objective_passed") + table.number("objective_total"))[rows])
+        found = np.ones(len(table.tasks), dtype=np.bool_)
+        found[table.task[rows][lacking]] = False
+        return found
+
     def difference(self, column: "Floats") -> "Floats":
         """Candidate minus baseline of a column of the table, pair by pair."""
         before, after = self.pair_rows
@@ -84,8 +96,7 @@ def composites(both: Sides) -> Composites:
 
     table = both.table
     rows = np.concatenate((both.baseline, both.candidate))
-    checks = table.number("objective_total") + table.number("objective_passed")
-    if len(rows) and not np.isnan(checks[rows]).any():
+    if len(rows) and both.stated.all():
         return _derived(both)
     recorded = table.number("composite")
     baseline, candidate = recorded[both.baseline], recorded[both.candidate]
@@ -101,13 +112,13 @@ def _derived(both: Sides) -> Composites:
     has_baseline, has_candidate = ~np.isnan(judge[both.baseline]), ~np.isnan(judge[both.candidate])
     keep_baseline, keep_candidate = _judged(both, has_baseline, has_candidate)
     adjustment, cost_known = _cost_adjustments(both)
-    base = _base(table, both.baseline, np.where(keep_baseline, judge[both.baseline], np.nan))
-    cand = _base(table, both.candidate, np.where(keep_candidate, judge[both.candidate], np.nan))
+    base = _base(both, both.baseline, np.where(keep_baseline, judge[both.baseline], np.nan))
+    cand = _base(both, both.candidate, np.where(keep_candidate, judge[both.candidate], np.nan))
     one_sided = bool((has_baseline != keep_baseline).any() or (has_candidate != keep_candidate).any())
     high, low = base, cand
     if one_sided:  # the missing ratings, had they been the best for the baseline and the worst for the candidate
-        high = _base(table, both.baseline, np.where(has_baseline, judge[both.baseline], 1.0))
-        low = _base(table, both.candidate, np.where(has_candidate, judge[both.candidate], 0.0))
+        high = _base(both, both.baseline, np.where(has_baseline, judge[both.baseline], 1.0))
+        low = _base(both, both.candidate, np.where(has_candidate, judge[both.candidate], 0.0))
     pair_has = has_baseline[both.paired_baseline].astype(int) + has_candidate[both.paired_candidate]
     return Composites(
         source="derived",
@@ -117,7 +128,7 @@ def _derived(both: Sides) -> Composites:
         lowest_candidate=np.clip(low + np.where(cost_known, adjustment, -COST_WEIGHT), 0, 1),
         judge_pairs=int((pair_has == 2).sum()),
         judge_pairs_lost=int((pair_has == 1).sum()),
-        cost_unknown_runs=int((~cost_known).sum()),
+        cost_unknown_runs=int((~cost_known & np.isin(table.task[both.candidate], table.task[both.baseline])).sum()),
     )
 
 
@@ -139,38 +150,39 @@ def _judged(both: Sides, has_baseline: "Bools", has_candidate: "Bools") -> "tupl
     return keep_baseline, keep_candidate
 
 
-def _base(table: RecordTable, rows: "Ints", judge01: "Floats") -> "Floats":
+def _base(both: Sides, rows: "Ints", judge01: "Floats") -> "Floats":
     """(0.6 · objective + 0.4 · judge) / (0.6 + 0.4), or the objective alone without a judge's score."""
     import numpy as np
 
-    objective = objective_rates(table, rows)
+    objective = objective_rates(both, rows)
     judged = (W_OBJ * objective + W_JUDGE * judge01) / (W_OBJ + W_JUDGE)
     result: Floats = np.where(np.isnan(judge01), objective, judged)
     return result
 
 
-def objective_rates(table: RecordTable, rows: "Ints") -> "Floats":
-    """Checks passed / total of these rows; 1.0 without checks; success alone where checks are unknown."""
+def objective_rates(both: Sides, rows: "Ints") -> "Floats":
+    """Checks passed / total of these rows; 1.0 without checks; success alone on a task that does not state them."""
     import numpy as np
 
-    if not (table.states("objective_passed") and table.states("objective_total")):
+    table = both.table
+    if not both.stated.any():
         return table.success[rows].astype(np.float64)
     passed, total = table.number("objective_passed")[rows], table.number("objective_total")[rows]
     rate = np.where(total > 0, np.clip(passed / np.maximum(total, 1), 0, 1), 1.0)
-    known = ~(np.isnan(passed) | np.isnan(total))
-    result: Floats = np.where(known, rate, table.success[rows].astype(np.float64))
+    result: Floats = np.where(both.stated[table.task[rows]], rate, table.success[rows])
     return result
 
 
-def objective_passed(table: RecordTable, rows: "Ints") -> "Floats":
-    """Checks passed in these rows; success as one check where the number is unknown."""
+def objective_passed(both: Sides, rows: "Ints") -> "Floats":
+    """Checks passed in these rows; success as one check on a task that does not state them."""
     import numpy as np
 
-    if not (table.states("objective_passed") and table.states("objective_total")):
+    table = both.table
+    if not both.stated.any():
         return table.success[rows].astype(np.float64)
-    passed, total = table.number("objective_passed")[rows], table.number("objective_total")[rows]
-    known = ~(np.isnan(passed) | np.isnan(total))
-    result: Floats = np.where(known, passed, table.success[rows].astype(np.float64))
+    result: Floats = np.where(
+        both.stated[table.task[rows]], table.number("objective_passed")[rows], table.success[rows]
+    )
     return result
 
 

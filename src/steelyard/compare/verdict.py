@@ -96,8 +96,8 @@ def _means(both: Sides, rows: "Ints", composites: "Floats", arm: str) -> _Means:
         first=np.cumsum(runs) - runs,
         excluded=left_out,
         composite=task_means(table, rows, composites),
-        passed=task_means(table, rows, objective_passed(table, rows)),
-        rate=task_means(table, rows, objective_rates(table, rows)),
+        passed=task_means(table, rows, objective_passed(both, rows)),
+        rate=task_means(table, rows, objective_rates(both, rows)),
         success=task_means(table, rows, table.success[rows].astype(np.float64)),
     )
 
@@ -213,14 +213,13 @@ class _Evidence:
     def __init__(self, both: Sides, scores: Composites) -> None:
         import numpy as np
 
-        table = both.table
         with np.errstate(invalid="ignore"):
             columns = {
                 "composite": scores.candidate[both.paired_candidate] - scores.baseline[both.paired_baseline],
-                "passed": objective_passed(table, both.candidate)[both.paired_candidate]
-                - objective_passed(table, both.baseline)[both.paired_baseline],
-                "rate": objective_rates(table, both.candidate)[both.paired_candidate]
-                - objective_rates(table, both.baseline)[both.paired_baseline],
+                "passed": objective_passed(both, both.candidate)[both.paired_candidate]
+                - objective_passed(both, both.baseline)[both.paired_baseline],
+                "rate": objective_rates(both, both.candidate)[both.paired_candidate]
+                - objective_rates(both, both.baseline)[both.paired_baseline],
             }
         self.found = {name: self._by_task(both.pair_tasks, column) for name, column in columns.items()}
 
@@ -235,7 +234,10 @@ class _Evidence:
             return {}
         pairs = np.diff(np.append(starts, len(deltas))).tolist()
         adjusted = holm(drop_p_values(deltas, starts))
-        able = [attainable(count) * len(starts) < SIGNIFICANT for count in pairs]
+        able = [
+            attainable(count) * len(starts) < SIGNIFICANT or p < SIGNIFICANT
+            for count, p in zip(pairs, adjusted, strict=True)
+        ]
         return dict(zip(tasks[starts].tolist(), zip(adjusted, able, strict=True), strict=True))
 
     def of(self, task: int, measure: str) -> tuple[float, bool]:
