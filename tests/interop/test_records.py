@@ -125,12 +125,13 @@ def test_bad_lines_can_be_skipped_and_are_counted(tmp_path: Path, fast: bool) ->
     assert reading.problems[0].startswith(f"{path}:2: ")
 
 
-def test_every_mistake_is_named_up_to_a_bound(tmp_path: Path) -> None:
-    """Twenty in words, all of them in number."""
+def test_every_bad_line_is_named_the_first_in_words(tmp_path: Path) -> None:
+    """Twenty mistakes in words, the other lines by their numbers, all of them counted."""
     path = write(tmp_path / "r.jsonl", [line(repeat=-k) for k in range(30)])
     with pytest.raises(InputError) as caught:
         read_records([path])
     assert str(caught.value).count("repeat: must be at least 1") == 20
+    assert f"{path}: also bad: 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n" in str(caught.value)
     assert "30 bad lines" in str(caught.value)
 
 

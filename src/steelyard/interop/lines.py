@@ -20,15 +20,27 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass
 class Bad:
-    """Lines that could not be read: the first of them in words, all of them counted."""
+    """Lines that could not be read: the first of them in words, up to a thousand by place, all of them counted."""
 
     lines: int = 0
     named: list[str] = field(default_factory=list)
+    later: list[str] = field(default_factory=list)
 
     def add(self, place: str, problems: list[str]) -> None:
         """One more bad line with its problems."""
         self.lines += 1
+        if len(self.named) >= NAMED and len(self.later) < MOST_BAD:
+            self.later.append(place)
         self.named += [f"{place}: {problem}" for problem in problems[: max(0, NAMED - len(self.named))]]
+
+    def words(self) -> list[str]:
+        """What is wrong, a line a mistake, and at the end the places of the bad lines that are not spelled out."""
+        lines: dict[str, list[str]] = {}
+        for place in self.later:
+            file, _, number = place.rpartition(":")
+            lines.setdefault(file, []).append(number)
+        more = ", ..." if len(self.later) == MOST_BAD else ""
+        return [*self.named, *(f"{file}: also bad: {', '.join(numbers)}{more}" for file, numbers in lines.items())]
 
     def refuse(self) -> None:
         """`InputError` that names what is wrong, when anything is."""
@@ -36,7 +48,7 @@ class Bad:
             return
         more = "" if self.lines < MOST_BAD else "; reading stopped there"
         count = f"{self.lines} bad line{'s' if self.lines > 1 else ''}{more}"
-        raise PlacedError("\n".join([*self.named, f"{count}; mend them, or read the others with --skip-bad"]))
+        raise PlacedError("\n".join([*self.words(), f"{count}; mend them, or read the others with --skip-bad"]))
 
 
 def iterate_lines(path: Path, bad: Bad, *, strict: bool) -> Iterator[tuple[int, RunRecord]]:

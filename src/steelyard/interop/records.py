@@ -44,8 +44,8 @@ def read_records(paths: Sequence[Path | str], *, skip_bad: bool = False, fast: b
     if len(table) == 0 and not bad.lines:
         raise InputError(f"{', '.join(map(str, files))}: no records; one JSON object a line is expected")
     if len(table) == 0:
-        raise InputError("\n".join([*bad.named, f"{bad.lines} bad lines and no good one"]))
-    return Reading(table, bad.lines, tuple(bad.named))
+        raise InputError("\n".join([*bad.words(), f"{bad.lines} bad lines and no good one"]))
+    return Reading(table, bad.lines, tuple(bad.words()))
 
 
 def _read_lines(files: list[Path], *, strict: bool, fast: bool) -> tuple[RecordTable, Bad]:
