@@ -48,21 +48,21 @@ class RunFilter:
     since: str | None = None
     until: str | None = None
 
-    def conditions(self) -> "list[ColumnElement[bool]]":
-        """The filter as SQL conditions."""
+    def conditions(self, columns: Any = _RUNS) -> "list[ColumnElement[bool]]":
+        """The filter as SQL conditions on the columns of `runs`, or of a part of them."""
         found: list[ColumnElement[bool]] = []
         for field in fields(self):
             value = getattr(self, field.name)
             if value is None or (value is False and field.name == "disagree"):
                 continue
             if field.name == "disagree":
-                found.append(_RUNS.disagreement.is_not(None))
+                found.append(columns.disagreement.is_not(None))
             elif field.name == "since":
-                found.append(_RUNS.finished_at >= value)
+                found.append(columns.finished_at >= value)
             elif field.name == "until":
-                found.append(_RUNS.finished_at < value)
+                found.append(columns.finished_at < value)
             else:
-                column = _RUNS.judge if field.name == "verdict" else _RUNS[field.name]
+                column = columns.judge if field.name == "verdict" else columns[field.name]
                 found.append(column == (int(value) if isinstance(value, bool) else storable(value)))
         return found
 
