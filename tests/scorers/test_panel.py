@@ -27,6 +27,16 @@ class Broken(Scorer):
         raise KeyError("no such\nthing")
 
 
+class Leaving(Scorer):
+    """A scorer that ends the program, as command line tools do."""
+
+    type: Literal["leaving"] = "leaving"
+
+    def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
+        """Asks Python to exit."""
+        raise SystemExit(5)
+
+
 class Wrong(Scorer):
     """A scorer that answers with something else than a grade."""
 
@@ -93,6 +103,7 @@ def test_static_scorers_run_first_and_answers_keep_their_order() -> None:
     [
         (Broken(name="bad"), "KeyError: 'no such\\nthing'"),
         (Wrong(name="bad"), "answers with a Grade, this one with bool"),
+        (Leaving(name="bad"), "the scorer itself crashed: SystemExit: 5"),
     ],
 )
 def test_a_broken_scorer_fails_closed_and_stops_nobody(scorer: Scorer, said: str) -> None:

@@ -76,7 +76,7 @@ def _answer(
 def _asked(ask: Callable[[], Grade], what: str) -> tuple[Grade, bool]:
     try:
         return ask(), False
-    except Exception as error:  # whatever an outside scorer raises is recorded
+    except (Exception, SystemExit) as error:  # whatever an outside scorer raises is recorded
         if isinstance(error, RunError) and error.error_class == "interrupted":
             raise
         return failed(f"{what}: {_reason(error)}"), not isinstance(error, AgentError)
@@ -88,7 +88,7 @@ def _checked(answer: object) -> Grade:
     return answer
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     text = " ".join(str(error).split())
     kind = "" if isinstance(error, RunError) else type(error).__name__
     return redact_text(": ".join(part for part in (kind, text[:1000]) if part))
