@@ -115,7 +115,8 @@ def _agents() -> list[Finding]:
             findings.append(Finding("agents", name, True, "built in"))
             continue
         path = shutil.which(program)
-        findings.append(Finding("agents", name, path is not None, path or f"'{program}' is not on the PATH"))
+        get = f"'{program}' is not on the PATH; install it with `{plugins.load('agents', name).install}`"
+        findings.append(Finding("agents", name, path is not None, path or get))
     return findings
 
 

@@ -1,0 +1,27 @@
+"""steelyard doctor: what works here, and how to get what doesn't."""
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.e2e.conftest import Shop
+
+
+def test_what_is_missing_comes_with_how_to_get_it(tmp_path: Path) -> None:
+    """On a machine with git alone every missing agent names its install command, and runs are still possible."""
+    git = shutil.which("git")
+    assert git is not None
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(git)
+    shop = Shop(tmp_path)
+
+    done = shop.steelyard("doctor", "--json", PATH=str(tmp_path / "bin"))
+
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["ready"] is True
+    agents = {one["name"]: one for one in found["findings"] if one["area"] == "agents"}
+    for name in ("claude-code", "codex", "opencode", "mini-swe-agent"):
+        assert agents[name]["ok"] is False
+        assert "is not on the PATH; install it with `" in agents[name]["detail"]
+    assert agents["scripted"]["ok"] is True
