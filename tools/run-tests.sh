@@ -4,6 +4,6 @@
 set -u
 python=$1; shift
 "$python" -m compileall -q src tests  # the command is started hundreds of times
-"$python" -m pytest -n auto --dist worksteal -q -p cacheprovider -o cache_dir=.venv/pytest-cache "$@" && exit 0
+"$python" -m pytest -n auto --dist worksteal -q "$@" && exit 0
 echo "some tests failed; trying those once more, one at a time"
-"$python" -m pytest -q -p cacheprovider -o cache_dir=.venv/pytest-cache --last-failed --last-failed-no-failures none "$@"
+"$python" -m pytest -q --last-failed --last-failed-no-failures none "$@"
