@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,26 @@ def test_a_closed_pipe_is_no_failure() -> None:
     assert done.stdout == "{\n"
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+def test_a_mistake_in_a_program_is_one_line_and_exit_3(tmp_path: Path) -> None:
+    """Code that breaks is never taken for a regression, which is Python's own exit code for it."""
+    (tmp_path / "outside.py").write_text(
+        "class Broken:\n    type = 'broken'\n    def check(self):\n        return {}['no']\n"
+    )
+    info = tmp_path / "outside-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[steelyard.sandboxes]\nbroken = outside:Broken\n")
+    program = [sys.executable, "-c", "from steelyard.cli.main import main; main(['doctor'])"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "STEELYARD_HOME": str(tmp_path / "home")}
+
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, env=env)
+
+    assert done.returncode == 3
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("steelyard: a mistake in the program: KeyError: 'no' (")
+    assert "outside.py:4)" in done.stderr
 
 
 def test_names_that_are_not_text_are_shown_as_escapes() -> None:

@@ -67,7 +67,22 @@ def _run(arguments: list[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         _complain(f"steelyard: {place}{error.strerror or error}")
         return 3
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        # Never Python's own exit code 1, which says that a candidate regressed.
+        _complain(f"steelyard: a mistake in the program: {_place_of(error)}; PYTHONDEVMODE=1 shows the whole way to it")
+        return 3
     return code
+
+
+def _place_of(error: Exception) -> str:
+    """What was raised, in one line, and where."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace is not None else ""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}{where}"
 
 
 def _answer(arguments: list[str]) -> int:
