@@ -57,6 +57,7 @@ lock: | $(UV) ## write the lock files anew
 	$(COMPILE) requirements/bootstrap.in -o requirements/bootstrap.lock
 	$(COMPILE) pyproject.toml -o requirements/base.lock
 	$(COMPILE) pyproject.toml --extra report --extra records -o requirements/demo.lock
+	$(COMPILE) pyproject.toml --extra report --extra server --extra postgres --extra posthog --extra otel -o requirements/server.lock
 	$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.lock
 	$(COMPILE) pyproject.toml --all-extras --group dev --group bench -o requirements/bench.lock
 

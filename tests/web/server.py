@@ -77,13 +77,15 @@ class Served:
 
 
 @contextmanager
-def serving(home: Path, *words: str, store: str | None = None) -> Iterator[Served]:
-    """A server on a free port of this machine, until the block ends."""
+def serving(
+    home: Path, *words: str, store: str | None = None, settings: dict[str, str] | None = None
+) -> Iterator[Served]:
+    """A server on a free port of this machine, until the block ends; `settings` are more of its environment."""
     home.mkdir(parents=True, exist_ok=True)
     log = (home / "server.log").open("a+")
     process = subprocess.Popen(
         [*STEELYARD, "serve", "--port", "0", "--json", *words],
-        env=environment(home, store),
+        env={**environment(home, store), **(settings or {})},
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
