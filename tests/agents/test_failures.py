@@ -66,3 +66,19 @@ def test_every_service_failure_says_what_to_do(status: int) -> None:
 
     assert any(word in message for word in ("check the arm's", "try later", "try again"))
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("Credit balance is too low", None),
+        ('{"error": {"message": "Your credit balance is too low to access the API."}}', 400),
+        ("Payment Required", 402),
+    ],
+)
+def test_an_empty_account_is_not_the_agents_fault(message: str, status: int | None) -> None:
+    """No arm pays for a key without credit, and the remedy is said."""
+    error = api_failure("claude-code", message, status)
+
+    assert error.error_class == "auth_failed"
+    assert "check the key's account" in str(error)

@@ -15,6 +15,7 @@ _OVERFLOW = re.compile(
     r"(?i)prompt is too long|context[_ ](length|window)|maximum context|too many tokens|ContextWindowExceeded"
 )
 _NO_KEY = re.compile(r"(?i)missing environment variable|not logged in|please run /login|no api key|invalid api key")
+_UNPAID = re.compile(r"(?i)credit balance is too low|insufficient (credit|balance|funds)|billing")
 _BUSY = re.compile(r"(?i)rate.?limit|too many requests|overloaded|high demand|quota")
 _LINK = re.compile(
     r"(?i)connection|connect|disconnected|ECONNRE|ENOTFOUND|network|socket|timed? ?out|error sending request|dns"
@@ -32,6 +33,8 @@ def api_failure(agent: str, message: str, status: int | None = None, model: str 
         return AgentError("context_overflow", f"the conversation outgrew the model's context: {said}")
     if status in (401, 403) or (status is None and _NO_KEY.search(message)):
         return InfraError("auth_failed", f"the model's service refused the key: {said}; check the arm's env of {agent}")
+    if status == 402 or (status in (None, 400) and _UNPAID.search(message)):
+        return InfraError("auth_failed", f"the model's service wants to be paid first: {said}; check the key's account")
     if status in (429, 503, 529) or (status is None and _BUSY.search(message)):
         return InfraError(
             "rate_limited", f"the model's service is limiting requests: {said}; try later or use --jobs 1"
