@@ -36,6 +36,14 @@ def test_doing_nothing_is_no_output(run_it: RunIt) -> None:
     assert run.scorers[0].verdict == "FAIL"
 
 
+def test_saying_nothing_is_no_output_of_a_ledger_run(run_it: RunIt) -> None:
+    """Where there is no tree the words are the work: an agent without any has not completed it."""
+    run = run_it("true", seed=None).run
+
+    assert (run.is_ledger, run.outcome, run.error_class) == (True, "FAILED", "agent_no_output")
+    assert run.error_detail == "the agent ended without saying anything"
+
+
 @pytest.mark.parametrize(
     ("command", "outcome", "error_class"),
     [
@@ -134,6 +142,7 @@ def test_a_failing_setup_is_nobodys_fault(run_it: RunIt) -> None:
 
     assert run.error_class == "setup_failed"
     assert run.error_detail == "setup `echo broken >&2; exit 7` exited with 7: broken"
+    assert run_it(FIX, setup=["exit 7"]).run.error_detail == "setup `exit 7` exited with 7: it printed nothing"
     assert run.is_infrastructure
 
 

@@ -34,7 +34,7 @@ def run_setup(commands: tuple[str, ...], timeout_s: float, sandbox: Sandbox) -> 
         if result.interrupted:
             raise InfraError("interrupted", "stopped during setup")
         if result.exit_code != 0:
-            tail = " ".join(result.tail(400).split())
+            tail = " ".join(result.tail(400).split()) or "it printed nothing"
             raise InfraError("setup_failed", f"setup `{command}` exited with {result.exit_code}: {tail}")
     if commands:
         sandbox.kill_all()

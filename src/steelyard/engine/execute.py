@@ -195,8 +195,9 @@ def close(book: Book, lab: Lab) -> Finished:
     records = tuple(session.records) if session else ()
     files = change.diff.changed_files if change else ()
     response = records[-1].final_response if records else ""
-    if error is None and records and not files and not response.strip() and not task.is_ledger:
-        error = AgentError("agent_no_output", "the agent ended without changing a file or saying anything")
+    if error is None and records and not files and not response.strip():
+        what = "saying anything" if task.is_ledger else "changing a file or saying anything"
+        error = AgentError("agent_no_output", f"the agent ended without {what}")
     interrupted = error is not None and error.error_class == "interrupted"
     usable = bool(response.strip()) if task.is_ledger else bool(files)
     passing = all_pass(task.stages, book.stages) if task.stages else None
