@@ -26,6 +26,7 @@ TITLES = {
     "transcripts": "Agent transcripts",
     "docker": "Docker overhead",
     "judging": "Judging",
+    "service": "The service",
 }
 
 

@@ -39,7 +39,7 @@ def main(args: argparse.Namespace) -> int:
     try:
         from steelyard.web.delivery import check_sinks
         from steelyard.web.service import MAX_BODY, RATE, Options
-        from steelyard.web.serving import check_host, listen, serve
+        from steelyard.web.serving import listen, prepare, serve
     except ImportError as error:
         raise InputError(f"serve needs the extra (no module {error.name}): pip install 'steelyard[server]'") from None
 
@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
         max_body=MAX_BODY if args.max_body_mb is None else args.max_body_mb * 1024 * 1024,
         log_json=args.log_json,
     )
-    check_host(options)
+    prepare(options)
     check_sinks(options.settings)
     bound = listen(args.host, args.port)
     host, port = bound.getsockname()[:2]

@@ -1,5 +1,6 @@
 """Who is asking, and what they may do: bearer tokens, and the open door on loopback while there is no token."""
 
+import ipaddress
 import threading
 import time
 from collections import OrderedDict
@@ -58,13 +59,23 @@ class Caller:
 ANYBODY = Caller(workspace=None, scope="admin")
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 class Guard:
     """Lets callers in. Reading the token's row happens at every request: a revoked token opens nothing at once."""
 
     def __init__(self, reads: QuickReads, key: bytes, host: str, rate: float) -> None:
         self.reads = reads
         self.key = key
-        self.is_loopback = host in LOOPBACK
+        self.is_loopback = is_loopback(host)
         self.requests = Buckets(rate, max(1.0, 2 * rate)) if rate > 0 else None
         self.failures = Buckets(FAILURES_RATE, FAILURES)
         self._known: OrderedDict[str, None] = OrderedDict()

@@ -1,7 +1,6 @@
 """Serving: uvicorn with our limits, in this process or in several."""
 
 import functools
-import ipaddress
 import resource
 import socket
 from contextlib import suppress
@@ -14,7 +13,7 @@ from steelyard.errors import InputError
 from steelyard.events.logs import configure
 from steelyard.store.tokens import list_tokens
 from steelyard.web.app import make_app
-from steelyard.web.auth import LOOPBACK
+from steelyard.web.auth import is_loopback
 from steelyard.web.service import Options, Service, now
 
 HEAD_S = 20.0  # how long a client may take to send the head of a request
@@ -47,12 +46,15 @@ class PatientProtocol(H11Protocol):
             self.transport.close()
 
 
-def check_host(options: Options) -> None:
-    """Refuse to listen beyond this machine while no token could open the server."""
-    if is_loopback(options.host):
-        return
+def prepare(options: Options) -> None:
+    """Open the store once, so that what is wrong with it is said before anything listens.
+
+    Beyond this machine the server listens only when there is a token that could open it.
+    """
     service = Service(options)
     try:
+        if is_loopback(options.host):
+            return
         if not any(token.is_usable(now()) for token in list_tokens(service.database)):
             raise InputError(
                 f"--host {options.host}: without a token the server listens on this machine only; "
@@ -62,21 +64,13 @@ def check_host(options: Options) -> None:
         service.close()
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; port 0 takes a free one."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        made = socket.socket(family, socket.SOCK_STREAM)
+        made = socket.socket(
+            family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+        )  # asyncio turns Nagle off only if it says TCP
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
     except OSError as error:
@@ -103,15 +97,15 @@ def serve(options: Options, bound: socket.socket, workers: int) -> None:
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=GRACE_S,
+        timeout_worker_healthcheck=60,  # a busy machine is not a dead worker
         workers=workers,
     )
-    server = uvicorn.Server(config)
     if workers == 1:
-        server.run(sockets=[bound])
+        uvicorn.Server(config).run(sockets=[bound])
         return
     from uvicorn.supervisors import Multiprocess
 
-    Multiprocess(config, target=server.run, sockets=[bound]).run()
+    Multiprocess(config, sockets=[bound]).run()
 
 
 def _many_connections() -> None:

@@ -68,6 +68,12 @@ def run_address(run_id: str, tab: str = "") -> str:
     return f"/runs/{quote(run_id, safe='')}{'/' + tab if tab else ''}"
 
 
+def _run(row: JsonObject) -> Cell:
+    """The end of an id tells runs apart: its start is the time."""
+    name = row["run_id"]
+    return Cell(name if len(name) <= 16 else f"…{name[-10:]}", href=run_address(name), title=name)
+
+
 def _status(row: JsonObject) -> Cell:
     shown = badge(row["status"], row["error_class"] or "")
     return Cell(shown.text, shown.tone, title=shown.title, more=row["error_class"] or "")
@@ -105,7 +111,7 @@ def _tags(row: JsonObject) -> Cell:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("run", "Run", lambda row: Cell(row["run_id"], href=run_address(row["run_id"]))),
+    Column("run", "Run", _run),
     Column("task", "Task", lambda row: Cell(row["task_id"], more=f"#{row['repeat']}")),
     Column("arm", "Arm", _plain("arm")),
     Column("status", "Status", _status, sort="status"),

@@ -75,7 +75,7 @@ def seconds(value: float | None) -> str:
     if value is None:
         return NONE
     if value < 60:
-        return f"{value:.1f} s"
+        return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
