@@ -51,8 +51,8 @@ class Event(Protocol):
 class Queue(Protocol):
     """What delivery asks of the store; `steelyard.store.database.Store` is one."""
 
-    def pending_events(self, sink: str, limit: int = 100) -> Sequence[Event]:
-        """The oldest events that a sink has not delivered."""
+    def pending_events(self, sink: str, limit: int = 100, after: int = 0) -> Sequence[Event]:
+        """The oldest events that a sink has not delivered, those after a place in line."""
         ...
 
     def take_sink(self, sink: str, token: str, now: float) -> bool:

@@ -19,6 +19,8 @@ from steelyard.events.base import Clock, Event, Queue, Sink, SinkError
 
 log = logging.getLogger("steelyard.events")
 _NOTED_TOGETHER = 20  # so many at most come twice after a kill
+_PAGE = 100
+_LATECOMERS = 2000
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Pace:
     keep: int = 100_000
     trim_every_s: float = 60.0
     renew_s: float = 20.0
+    walk_every_s: float = 60.0
     tries_when_refused: int = 5
     random: Callable[[], float] = random.random
 
@@ -59,17 +62,31 @@ class Courier:
         self._token = secrets.token_hex(8)
         self._taken_at: float | None = None
         self._refusals: dict[int, int] = {}
+        self._walked_at: float | None = None
+        self._last = 0
 
     def deliver(self, stopped: Callable[[], bool] = lambda: False) -> bool:
         """Send everything that waits; False while another process delivers to this sink."""
         while not stopped():
             if not self._hold():
                 return False
-            events = self._queue.pending_events(self.sink.name, 100)
+            events = self._queue.pending_events(self.sink.name, _PAGE, self._look_after())
             if not events:
                 return True
             self._send(events, stopped)
         return True
+
+    def _look_after(self) -> int:
+        """Where in line to begin: now and then at its head, else a little before what was delivered last.
+
+        A queue that is long because another sink is dead is not walked through each time. The little before is for
+        transactions that took their places in line earlier and ended later.
+        """
+        now = self._clock.monotonic()
+        if self._walked_at is None or now - self._walked_at >= self._pace.walk_every_s:
+            self._walked_at = now
+            return 0
+        return max(0, self._last - _LATECOMERS)
 
     def release(self) -> None:
         """Let others deliver."""
@@ -117,6 +134,7 @@ class Courier:
 
     def _settle(self, seqs: list[int], *, refused: int = 0) -> None:
         self._queue.settle(self.sink.name, seqs, at=self._clock.now().isoformat(), refused=refused)
+        self._last = max(self._last, *seqs)
         self.tally.delivered += len(seqs) - refused
         self.tally.refused += refused
         self.tally.last_error = None

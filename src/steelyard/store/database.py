@@ -150,9 +150,9 @@ class Store:
         """Let go of an owner's cells."""
         leases.release(self.database, owner)
 
-    def pending_events(self, sink: str, limit: int = 100) -> list[StoredEvent]:
-        """The oldest events that a sink has not delivered."""
-        return outbox.pending_events(self.database, sink, limit)
+    def pending_events(self, sink: str, limit: int = 100, after: int = 0) -> list[StoredEvent]:
+        """The oldest events that a sink has not delivered, those after a place in line."""
+        return outbox.pending_events(self.database, sink, limit, after)
 
     def mark_delivered(self, sink: str, seqs: list[int]) -> None:
         """Note that a sink has delivered these events."""

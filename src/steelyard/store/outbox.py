@@ -50,11 +50,12 @@ def add_event(connection: "Connection", kind: str, payload: JsonObject, created_
     connection.execute(ADD_EVENT, row)
 
 
-def pending_events(database: Database, sink: str, limit: int = 100) -> list[StoredEvent]:
-    """The oldest events that a sink has not delivered."""
+def pending_events(database: Database, sink: str, limit: int = 100, after: int = 0) -> list[StoredEvent]:
+    """The oldest events that a sink has not delivered; those up to the place `after` are not looked at."""
     done = exists().where(_DONE.sink == sink, _DONE.seq == _OUTBOX.seq)
+    waiting = select(schema.outbox).where(_OUTBOX.seq > after, ~done)
     with database.read() as connection:
-        rows = connection.execute(select(schema.outbox).where(~done).order_by(_OUTBOX.seq).limit(limit)).mappings()
+        rows = connection.execute(waiting.order_by(_OUTBOX.seq).limit(limit)).mappings()
         return [StoredEvent(**{**row, "payload": json.loads(row["payload"])}) for row in rows]
 
 
