@@ -101,7 +101,7 @@ class _Shared:
         asked = response.headers.get("retry-after", "") if response is not None else ""
         if asked.isdigit():
             return min(float(asked), LONGEST_WAIT_S)
-        return min(0.2 * 2**tries, 10.0) * (0.5 + random.random())
+        return float(min(0.2 * 2**tries, 10.0) * (0.5 + random.random()))
 
 
 def _decoded(call: _Call, response: "httpx.Response") -> Any:

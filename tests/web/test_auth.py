@@ -165,7 +165,7 @@ def test_without_tokens_the_server_is_open_on_this_machine_only(tmp_path: Path) 
 def test_strange_authorization_headers_are_refused(served: Served, value: str) -> None:
     """None of them is an error of the server."""
     with served.client() as client:
-        answer = client.get("/v1/runs", headers={"Authorization": value.encode("latin-1")})
+        answer = client.get("/v1/runs", headers={b"Authorization": value.encode("latin-1")})
     assert answer.status_code in (401, 429)
 
 

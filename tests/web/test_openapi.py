@@ -47,7 +47,7 @@ def test_no_request_makes_the_server_fail(served: Served, workspace: str) -> Non
     schema = schemathesis.openapi.from_url(f"{served.url}/openapi.json", headers=headers)
     checked = []
     for found in schema.get_all_operations():
-        operation = found.ok()
+        operation: Any = found.ok()  # type: ignore[union-attr]  # a description that can't be read fails here
         for mode in (schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE):
             if mode == schemathesis.GenerationMode.NEGATIVE and not _can_be_wrong(operation.definition.raw):
                 continue

@@ -56,7 +56,12 @@ def test_the_same_body_again_is_answered_the_same_and_another_refused(enter: Ent
 
     assert (first.status_code, again.status_code) == (201, 200)
     assert again.json() == first.json()
-    others = [{"wall_s": 99.0}, {"outcome": "FAILED"}, {"diff": DIFF + "\n"}, {"finished_at": "2026-01-01T00:00:00Z"}]
+    others: list[dict[str, Any]] = [
+        {"wall_s": 99.0},
+        {"outcome": "FAILED"},
+        {"diff": DIFF + "\n"},
+        {"finished_at": "2026-01-01T00:00:00Z"},
+    ]
     for change in others:
         refused = client.post("/v1/runs", json={**body, **change})
         assert refused.status_code == 409, change

@@ -1,6 +1,7 @@
 """Scenarios that may be edited, and tasks that were frozen from them: per workspace, made over HTTP."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
 
@@ -11,6 +12,9 @@ from steelyard.store.clean import exact_json
 from steelyard.store.connection import Database
 from steelyard.store.errors import ConflictError, NotFoundError, RefusedError
 from steelyard.store.statements import insert_new
+
+if TYPE_CHECKING:
+    from sqlalchemy.sql import Select
 
 _SCENARIO = schema.scenarios.c
 _TASK = schema.workspace_tasks.c
@@ -144,7 +148,7 @@ def task_sha256(database: Database, workspace: str, task_id: str) -> str | None:
         return connection.execute(query).scalar()
 
 
-def _tasks():  # type: ignore[no-untyped-def]  # noqa: ANN202  # SQLAlchemy's type of a joined select says nothing here
+def _tasks() -> "Select[Any]":
     return select(schema.workspace_tasks, schema.tasks.c.snapshot).join(
         schema.tasks, schema.tasks.c.sha256 == _TASK.sha256
     )

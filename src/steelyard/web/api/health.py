@@ -39,8 +39,10 @@ def router(service: "Service") -> APIRouter:
         "/metrics",
         operation_id="metrics",
         response_class=Response,
-        responses={200: {"description": "Counters", "content": {"text/plain": {"schema": {"type": "string"}}}}}
-        | documented(),
+        responses={
+            200: {"description": "Counters", "content": {"text/plain": {"schema": {"type": "string"}}}},
+            **documented(),
+        },
     )
     def metrics() -> Response:
         """Counters for Prometheus."""

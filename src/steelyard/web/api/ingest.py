@@ -60,7 +60,7 @@ def router(service: "Service") -> APIRouter:
         "/v1/runs/bulk",
         operation_id="add_runs",
         response_class=Response,
-        responses={200: {"description": "A result a line", "content": {NDJSON: {"schema": _RESULTS}}}} | _CAUSES,
+        responses={200: {"description": "A result a line", "content": {NDJSON: {"schema": _RESULTS}}}, **_CAUSES},
         openapi_extra={"requestBody": _BULK},
     )
     async def add_many(request: Request) -> Response:

@@ -86,7 +86,7 @@ def router(service: "Service") -> APIRouter:
 def _add_artifacts(routes: APIRouter, service: "Service") -> None:
     described = {"description": "The trajectory", "content": {"application/json": {"schema": {"type": "object"}}}}
 
-    @routes.get("/v1/runs/{run_id}/trace", operation_id="run_trace", responses={200: described} | NOT_FOUND)
+    @routes.get("/v1/runs/{run_id}/trace", operation_id="run_trace", responses={200: described, **NOT_FOUND})
     def trace(request: Request, run_id: RunId) -> Response:
         """What the agent said and did, step by step, in the shape of ATIF v1.7."""
         return answer_bytes(request, _artifact(service, request, run_id, "trajectory"))
@@ -94,7 +94,7 @@ def _add_artifacts(routes: APIRouter, service: "Service") -> None:
     text = {"description": "The change", "content": {"text/x-diff": {"schema": {"type": "string"}}}}
 
     @routes.get(
-        "/v1/runs/{run_id}/diff", operation_id="run_diff", response_class=Response, responses={200: text} | NOT_FOUND
+        "/v1/runs/{run_id}/diff", operation_id="run_diff", response_class=Response, responses={200: text, **NOT_FOUND}
     )
     def diff(request: Request, run_id: RunId) -> Response:
         """What the agent changed, as git writes it."""
