@@ -25,6 +25,11 @@ class Settings:
         """The directory of content-addressed artifacts."""
         return self.home / "artifacts"
 
+    @property
+    def judge_cache(self) -> Path:
+        """The directory of judges' replies, by what was asked."""
+        return self.home / "judge-cache"
+
 
 def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """Settings from `STEELYARD_HOME`, `STEELYARD_STORE`, `STEELYARD_SCRATCH` and `STEELYARD_EVENTS`, `…_KEEP`."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from steelyard.domain.run import Run
     from steelyard.domain.suite import JudgeSpec
     from steelyard.events.base import Sink
+    from steelyard.judge.cache import Reads
     from steelyard.judge.jury import Jury, Seats
     from steelyard.sandboxes.base import SandboxProvider
     from steelyard.store.database import Store
@@ -79,10 +80,11 @@ def open_lab(settings: Settings, choices: Choices) -> Iterator[Lab]:
 
 @dataclass(frozen=True)
 class JudgeWish:
-    """What a command line says of judging: auto, none or a backend's name, and a model."""
+    """What a command line says of judging: auto, none or a backend's name, a model, and where replies are cached."""
 
     name: str = "auto"
     model: str | None = None
+    cache: Path | None = None
 
 
 @contextmanager
@@ -97,7 +99,7 @@ def open_judge(
     if not choice.look(specs):
         yield None
         return
-    with open_jury(choice.seats, environ) as jury:
+    with open_jury(choice.seats, environ, wish.cache) as jury:
 
         def judge(evidence: "Evidence", job: Job) -> "JudgeResult | None":
             cell = job.cell
@@ -107,13 +109,21 @@ def open_judge(
         yield judge
 
 
-def open_jury(seats: "Seats", environ: Mapping[str, str]) -> "Jury":
-    """A jury with the machine's clocks, whose waiting ends when the program is stopped; a context manager."""
+def open_jury(
+    seats: "Seats", environ: Mapping[str, str], cache: Path | None = None, reads: "Reads | None" = None
+) -> "Jury":
+    """A jury with the machine's clocks, whose waiting ends when the program is stopped; a context manager.
+
+    `cache` is where replies are kept; `reads` says which replies are worth it, where the question is not the usual one.
+    """
+    from steelyard.judge.cache import caching
     from steelyard.judge.consult import Surroundings
     from steelyard.judge.jury import Jury
+    from steelyard.judge.verdict import read_opinion
 
     clock = SystemClock()
-    return Jury(seats, environ, Surroundings(lambda: instant(clock.now()), clock.monotonic, _stopped_within))
+    around = Surroundings(lambda: instant(clock.now()), clock.monotonic, _stopped_within)
+    return Jury(seats, environ, around, caching(cache, environ, reads or read_opinion))
 
 
 def _stopped_within(seconds: float) -> bool:

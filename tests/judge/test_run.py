@@ -120,7 +120,7 @@ def test_a_real_service_judges(shop: Shop, backend: str) -> None:
         return wire(backend, json.dumps(answer(case[1])))
 
     with raw_model(judge) as model:
-        runs, _ = run(shop, suite(shop), "--judge", backend, "--judge-model", "m-1", **model.env)
+        runs, _ = run(shop, suite(shop), "--judge", backend, "--judge-model", "m-1", "--no-cache", **model.env)
         bodies = [asked.body for asked in model.asked]
 
     assert len(bodies) == 6

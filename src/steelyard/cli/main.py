@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "score": "score one finished run described as JSON",
     "compare": "weigh two arms: verdict, decision, and every number behind them",
     "rescore": "grade stored runs again, and say which verdicts change",
+    "judge": "check a judge against people's labels, or let it choose between two arms, blind",
     "promote": "propose the change that won: the plan, or with --open the pull request",
     "runs": "list stored runs",
     "show": "show one run: scorers, diff, timings",

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steelyard.cli.judging import add_options
 from steelyard.cli.output import emit_json, note, say
 from steelyard.errors import InputError
 from steelyard.formulas.scorecard import FORMULA_VERSION
@@ -29,7 +30,10 @@ MOST_SHOWN = 50
 
 def register(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.epilog = "examples:\n  steelyard rescore latest --scorers stricter.yaml\n  steelyard rescore --all --dry-run"
+    parser.epilog = (
+        "examples:\n  steelyard rescore latest --scorers stricter.yaml\n  steelyard rescore --all --dry-run\n"
+        "  steelyard rescore latest --judge anthropic --model claude-opus-5-5"
+    )
     parser.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="an id, the start of one, or latest")
     parser.add_argument("--all", action="store_true", help="every experiment: which past verdicts would flip")
     parser.add_argument("--runs", nargs="+", metavar="R", default=[], help="only these runs")
@@ -38,6 +42,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--formula", choices=(FORMULA_VERSION,), default=FORMULA_VERSION, help="the scorecard formula's version"
     )
+    add_options(parser, None, "judge again instead of grading: a judge's name, or auto")
     parser.add_argument("--dry-run", action="store_true", help="store nothing")
     parser.add_argument("--sandbox", default="auto", metavar="S", help="local, bwrap, docker, or auto (default)")
     parser.add_argument("--jobs", type=int, metavar="N", default=os.cpu_count() or 1, help="runs at the same time")
@@ -49,9 +54,14 @@ def main(args: argparse.Namespace) -> int:
     from steelyard.cli.stored import open_existing
 
     wish = _wish(args)
+    _refuse_mixtures(args)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cancelled job leaves nothing behind either
     with open_existing() as store:
         chosen = _chosen(store, args)
+        if args.judge is not None:
+            from steelyard.cli.rejudge import judge_again
+
+            return judge_again(store, chosen, args)
         found = [_one(store, experiment, runs, args, wish) for experiment, runs in chosen]
     if args.json:
         emit_json({"stored": wish.keep, "formula": args.formula, "experiments": [_document(one) for one in found]})
@@ -80,6 +90,14 @@ def _wish(args: argparse.Namespace) -> "Wish":
     return Wish(
         lambda: instant(datetime.now(UTC)), scorers, grade=not args.score_only, keep=not args.dry_run, jobs=args.jobs
     )
+
+
+def _refuse_mixtures(args: argparse.Namespace) -> None:
+    if args.judge is None:
+        if args.model is not None or args.no_cache:
+            raise InputError(f"{'--model' if args.model else '--no-cache'} goes with --judge NAME")
+    elif args.scorers or args.score_only:
+        raise InputError("--judge judges again and grades nothing; leave out --scorers and --score-only")
 
 
 def _chosen(store: "Store", args: argparse.Namespace) -> "Iterator[tuple[Experiment, set[str] | None]]":
@@ -172,13 +190,12 @@ def _document(one: "Regraded") -> "JsonObject":
             "before": None if one.before is None else one.before.promote,
             "after": None if one.after is None else one.after.promote,
         },
-        "flips": flips(one),
+        "flips": flips(one.before, one.after),
     }
 
 
-def flips(one: "Regraded") -> list[str]:
-    """Which decisions of the experiment come out otherwise now, and why; a line each."""
-    before, after = one.before, one.after
+def flips(before: "Comparison | None", after: "Comparison | None") -> list[str]:
+    """Which decisions of an experiment come out otherwise now, and why; a line each."""
     if before is None or after is None:
         return []
     lines = []
@@ -228,7 +245,7 @@ def _show(one: "Regraded", args: argparse.Namespace) -> None:
             say(f"  … and {len(one.shifts) - MOST_SHOWN} more (--json shows them)")
     elif one.graded and not args.score_only:
         say("  no verdict of a scorer changed")
-    lines = flips(one)
+    lines = flips(one.before, one.after)
     for line in lines:
         say(f"  FLIPS: {line}")
     if not lines and one.after is not None:

@@ -120,7 +120,8 @@ def _judge(judged: "JudgeResult", count: int) -> None:
         _indented(_cut(judged.raw), by="    | ")
     footprint = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd")
     known = [f"{name} {getattr(judged, name):g}" for name in footprint if getattr(judged, name) is not None]
-    say(f"  prompt version {judged.prompt_version}, {', '.join([*known, f'{judged.duration_s:.2f} s'])}")
+    kept = ", answered from the cache" if judged.cached else ""
+    say(f"  prompt version {judged.prompt_version}, {', '.join([*known, f'{judged.duration_s:.2f} s'])}{kept}")
 
 
 def _scorecard(card: "Scorecard | None", versions: int) -> None:

@@ -87,7 +87,10 @@ FailureMode = Literal[
 
 
 class JudgeResult(Record):
-    """A judge's answer with its footprint; an unparseable reply is kept raw and has no ratings."""
+    """A judge's answer with its footprint; an unparseable reply is kept raw and has no ratings.
+
+    `cached`: the same question was answered before, and nobody was asked again.
+    """
 
     verdict: Literal["PASS", "FAIL", "UNPARSEABLE"]
     task_completion: int | None = Field(default=None, ge=1, le=5)
@@ -108,6 +111,7 @@ class JudgeResult(Record):
     duration_s: NonNegativeFloat
     scored_at: str
     members: tuple["JudgeResult", ...] = ()
+    cached: bool = False
 
     @property
     def judge01(self) -> float | None:

@@ -44,12 +44,16 @@ class JudgeError(SteelyardError):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Which run is judged, and what the programs said of it. Never told to a model: judging is blind to arms."""
+    """Which run is judged, and what the programs said of it. Never told to a model: judging is blind to arms.
+
+    When two runs are held against each other, `arm` is the arm of the one that is shown first, `rival` of the other.
+    """
 
     task_id: str
     arm: str = ""
     repeat: int = 1
     objective: str = "N/A"
+    rival: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +91,16 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered: text, or an object where the backend has structured output."""
+    """What a model answered: text, or an object where the backend has structured output.
+
+    `cached`: it was answered before, and nobody was asked this time.
+    """
 
     text: str = ""
     value: JsonObject | None = None
     model: str | None = None
     usage: Usage = Usage()
+    cached: bool = False
 
 
 class Line(ABC):
@@ -119,6 +127,7 @@ class Judge(Record):
     prices: dict[str, Price] | None = Field(default=None, description="USD per million tokens, by model")
 
     default_model: ClassVar[str] = "unknown"
+    asks_a_model: ClassVar[bool] = True  # False: what it answers is not made of the question alone, so never cached
 
     @abstractmethod
     def open(self, env: Mapping[str, str]) -> Line:

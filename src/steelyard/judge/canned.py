@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
@@ -22,6 +22,7 @@ class Answer(Record):
     """One answer and the runs it is for: `task` and `arm` are globs, `objective` is what the programs said.
 
     `text` is the whole reply, word for word, whatever it is; without it the reply is made of the other fields.
+    `prefer`, a glob of arms, answers which of two runs is better; it is for pairs only.
     """
 
     task: str = "*"
@@ -36,10 +37,13 @@ class Answer(Record):
     fact_checks: tuple[FactCheck, ...] = ()
     reasoning: str = "A canned answer."
     text: str | None = None
+    prefer: str | None = None
 
     def fits(self, request: JudgeRequest) -> bool:
-        """Whether this answer is for that run."""
+        """Whether this answer is for that run, or for that pair of runs."""
         about = request.about
+        if self.text is None and (self.prefer is None) != (about.rival is None):
+            return False
         return (
             fnmatchcase(about.task_id, self.task)
             and fnmatchcase(about.arm, self.arm)
@@ -59,6 +63,8 @@ class CannedJudge(Judge):
     concurrency: int = Field(default=64, ge=1, le=1000, description="how many answers may be given at once")
     answers: tuple[Answer, ...] = Field(default=(), description="what it answers, the first that fits")
     file: str | None = Field(default=None, description="a file with more answers, relative to the suite")
+
+    asks_a_model: ClassVar[bool] = False
 
     def open(self, env: Mapping[str, str]) -> Line:
         """Nobody is asked."""
@@ -107,12 +113,22 @@ class _CannedLine(Line):
         usage = Usage(input_tokens=0, output_tokens=0, cache_read_tokens=0, cache_write_tokens=0, cost_usd=0.0)
         answer = next((one for one in self._judge.answers if one.fits(request)), None) or _agreeing(request)
         text = answer.text
+        if text is None and request.about.rival is not None:
+            said = {"case": request.case, "reasoning": answer.reasoning, "better": _better(answer, request)}
+            text = json.dumps(said, ensure_ascii=False)
         if text is None:
-            fields = answer.model_dump(mode="json", exclude={"task", "arm", "repeat", "objective", "text"})
+            fields = answer.model_dump(mode="json", exclude={"task", "arm", "repeat", "objective", "text", "prefer"})
             if answer.verdict == "FAIL" and answer.failure_mode is None:
                 fields["failure_mode"] = "other"
             text = json.dumps({"case": request.case, **fields}, ensure_ascii=False)
         return Reply(text.replace("{case}", request.case), None, self._judge.model_name, usage)
+
+
+def _better(answer: Answer, request: JudgeRequest) -> str:
+    """The side whose arm is preferred; a tie when that is neither or both."""
+    sides = (("X", request.about.arm), ("Y", request.about.rival or ""))
+    liked = [side for side, arm in sides if answer.prefer is not None and fnmatchcase(arm, answer.prefer)]
+    return liked[0] if len(liked) == 1 else "tie"
 
 
 def _agreeing(request: JudgeRequest) -> Answer:

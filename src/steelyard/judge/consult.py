@@ -18,6 +18,7 @@ from steelyard.judge.verdict import Opinion, Unreadable, read_opinion
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 30.0
 LONGEST_RAW = 20_000
+NO_VERDICT = "no verdict: "  # how the reason begins when nothing came that could be read or not
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def consult(judge: Judge, line: Line, request: JudgeRequest, around: Surrounding
         with boundary("internal_error", "the judge broke"):
             _hear(heard, judge, line, request, around)
     except SteelyardError as error:
-        heard.reason = f"no verdict: {' '.join(str(error).split())}"
+        heard.reason = f"{NO_VERDICT}{' '.join(str(error).split())}"
         heard.raw = (error.raw if isinstance(error, JudgeError) else None) or heard.raw
     model = next((reply.model for reply in reversed(heard.replies) if reply.model), None)
     usage = judge.priced(heard.usage, model)
@@ -70,6 +71,7 @@ def consult(judge: Judge, line: Line, request: JudgeRequest, around: Surrounding
         cost_usd=usage.cost_usd,
         duration_s=max(0.0, around.monotonic() - started),
         scored_at=around.now(),
+        cached=bool(heard.replies) and all(reply.cached for reply in heard.replies),
     )
 
 

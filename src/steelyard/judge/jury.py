@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import JudgeResult
@@ -12,12 +12,18 @@ from steelyard.domain.record import canonical_json
 from steelyard.domain.suite import JudgeSpec
 from steelyard.errors import SteelyardError, boundary
 from steelyard.judge.base import About, Judge, JudgeRequest, Line
-from steelyard.judge.consult import Surroundings, consult
+from steelyard.judge.consult import NO_VERDICT, Surroundings, consult
 from steelyard.judge.panel import combine
 from steelyard.judge.request import PROMPT_VERSION, build_request
 
+T = TypeVar("T")
 Seats = Callable[[JudgeSpec], tuple[Judge, ...]]
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "OPENAI_API_KEY")
+
+
+def keys_of(env: Mapping[str, str]) -> list[str]:
+    """The judges' own keys, which never go out in a prompt."""
+    return [env[name] for name in KEYS if env.get(name)]
 
 
 class Jury:
@@ -64,8 +70,7 @@ class Jury:
                 seats = self._seats(spec)
                 if not seats:
                     return None
-                own = [self._env[name] for name in KEYS if self._env.get(name)]
-                request = build_request(evidence, about, (*secrets, *own))
+                request = build_request(evidence, about, (*secrets, *keys_of(self._env)))
             return self.decide(seats, request)
         except SteelyardError as error:
             return self._nothing(seats, str(error))
@@ -79,12 +84,16 @@ class Jury:
             members = list(pool.map(lambda judge: self._one(judge, request), judges))
         return combine(members, max(0.0, self._around.monotonic() - started), self._around.now())
 
+    def talk(self, judge: Judge, what: Callable[[Line, Surroundings], T]) -> T:
+        """Do something over the judge's line, in one of its places; `SteelyardError` when no line can be opened."""
+        with boundary("internal_error", f"opening a line to the judge {judge.type}"):
+            line, place = self._line(judge)
+        with place:
+            return what(line, self._around)
+
     def _one(self, judge: Judge, request: JudgeRequest) -> JudgeResult:
         try:
-            with boundary("internal_error", f"opening a line to the judge {judge.type}"):
-                line, place = self._line(judge)
-            with place:
-                return consult(judge, line, request, self._around)
+            return self.talk(judge, lambda line, around: consult(judge, line, request, around))
         except SteelyardError as error:
             return self._nothing((judge,), str(error))
 
@@ -101,7 +110,7 @@ class Jury:
     def _nothing(self, judges: Sequence[Judge], reason: str) -> JudgeResult:
         return JudgeResult(
             verdict="UNPARSEABLE",
-            reasoning=f"no verdict: {' '.join(reason.split())}",
+            reasoning=f"{NO_VERDICT}{' '.join(reason.split())}",
             backend=", ".join(judge.type for judge in judges) or "none",
             model=", ".join(judge.model_name for judge in judges) or "none",
             prompt_version=PROMPT_VERSION,

@@ -46,6 +46,7 @@ def combine(members: Sequence[JudgeResult], duration_s: float, scored_at: str) -
         duration_s=duration_s,
         scored_at=scored_at,
         members=tuple(members),
+        cached=all(member.cached for member in members),
     )
 
 

@@ -1,6 +1,6 @@
 """The question that goes to a judge: fixed instructions, then rubrics and task, then the run's evidence, all fenced."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -74,7 +74,7 @@ def build_request(evidence: Evidence, about: About, secrets: Sequence[str] = ())
 
 def request_of(bundle: Bundle, about: About) -> JudgeRequest:
     """The question about a bundle."""
-    context = _context(bundle)
+    context = context_of(bundle)
     texts = [part.text for part in bundle.parts]
     mark, case = mark_of("mark", [context, *texts]), mark_of("case", [context, *texts])
     evidence = "\n\n".join(fenced(part.name, part.text, mark) for part in bundle.parts)
@@ -94,13 +94,13 @@ def request_of(bundle: Bundle, about: About) -> JudgeRequest:
     )
 
 
-def _context(bundle: Bundle) -> str:
+def context_of(bundle: Bundle, oracle: Mapping[str, str] = _ORACLE) -> str:
     """What is the same for all runs of a task: it comes first, so that services can keep it in their cache."""
     mark = mark_of("task", [bundle.task.text, *(rubric.text for rubric in bundle.rubrics)])
     kind = "The agent had no code tree: judge what it said and did." if bundle.is_ledger else ""
     rubrics = "\n".join(f"- {rubric.name}: {rubric.text}" for rubric in bundle.rubrics)
     pieces = (
-        _ORACLE[bundle.expected_outcome],
+        oracle[bundle.expected_outcome],
         kind,
         f"Rubrics to judge by, from the people who set the task:\n{rubrics}" if rubrics else "",
         f"What the agent was told:\n{fenced('task', bundle.task.text, mark)}",

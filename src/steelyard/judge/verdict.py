@@ -41,6 +41,11 @@ class Opinion:
 
 def read_opinion(reply: Reply, request: JudgeRequest) -> Opinion:
     """The verdict in a reply; `Unreadable` when there is none, or more than one."""
+    return _opinion(own_object(reply, request), request)
+
+
+def own_object(reply: Reply, request: JudgeRequest) -> JsonObject:
+    """The object in a reply that names the request's case; `Unreadable` when there is none, or several that differ."""
     found = [reply.value] if reply.value is not None else list(_objects(reply.text))
     if not found:
         raise Unreadable("it is empty" if not reply.text.strip() else "it holds no JSON object")
@@ -49,7 +54,7 @@ def read_opinion(reply: Reply, request: JudgeRequest) -> Opinion:
         raise Unreadable(f"no JSON object in it names the case {request.case}")
     if any(value != ours[0] for value in ours[1:]):
         raise Unreadable("it holds several verdicts that differ")
-    return _opinion(ours[0], request)
+    return ours[0]
 
 
 def _opinion(value: JsonObject, request: JudgeRequest) -> Opinion:
