@@ -13,6 +13,7 @@ from steelyard.cli.output import note
 from steelyard.cli.progress import Watch
 from steelyard.cli.reporting import Reporter, open_reporter
 from steelyard.cli.summary import conclude
+from steelyard.cli.waves import KEY, Outcome, Until, add_wave_options, arms_of, conduct_waves, resumed, until_of
 from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.suite import FrozenTask, Suite
 from steelyard.engine.crew import Budget, Crew, Orders, Report
@@ -43,6 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sandbox", default="auto", metavar="S", help="local, bwrap, docker, or auto (default)")
     parser.add_argument("--judge", default="auto", metavar="J", help="auto (default), none, or a judge's name")
     parser.add_argument("--judge-model", metavar="M", help="the judge's model (default: the suite's or the judge's)")
+    parser.add_argument("--no-cache", action="store_true", help="ask the judge also what it was asked before")
     parser.add_argument("--max-cost", type=float, metavar="USD", help="stop when the experiment has cost this much")
     parser.add_argument(
         "--max-tokens", type=int, metavar="N", help="stop when the experiment has used this many tokens"
@@ -50,6 +52,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-seconds", type=float, metavar="S", help="stop when the experiment has taken this long")
     parser.add_argument("--retries", type=int, default=1, metavar="N", help="retries of infrastructure failures")
     parser.add_argument("--resume", action="store_true", help="go on with the last experiment of this suite")
+    add_wave_options(parser)
     parser.add_argument("--server", metavar="URL", help="also report each run to a server (token: STEELYARD_TOKEN)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -60,6 +63,7 @@ class Ended:
 
     experiment: Experiment
     report: Report
+    waves: Outcome | None = None
 
 
 def main(args: argparse.Namespace) -> int:
@@ -68,19 +72,32 @@ def main(args: argparse.Namespace) -> int:
     from steelyard.suites.load import load_suite
 
     _refuse_wrong_budgets(args)
+    until = until_of(args)
     suite = narrowed(load_suite(args.suite), args)
+    if until is not None:
+        suite = suite.model_copy(update={"repeats": args.repeats or 1})
     provider = choose(args.sandbox)
-    wish, specs = JudgeWish(args.judge, args.judge_model), [task.judge for task in suite.tasks]
-    with open_judge(wish, specs, os.environ, note) as judge, open_store(read_settings()) as store:
-        experiment = _experiment(store, suite, args)
+    settings = read_settings()
+    cache = None if args.no_cache else settings.judge_cache
+    wish, specs = JudgeWish(args.judge, args.judge_model, cache), [task.judge for task in suite.tasks]
+    with open_judge(wish, specs, os.environ, note) as judge, open_store(settings) as store:
+        experiment = _experiment(store, suite, args, until)
+        until = resumed(args, until, experiment) if args.resume else until
         reporter = open_reporter(args.server, os.environ.get("STEELYARD_TOKEN"), store, experiment)
         try:
             choices = Choices(provider, Path(suite.root), os.environ, judge=judge)
-            ended = conduct(store, experiment, args, choices, reporter)
+            if until is not None:
+                ended = Ended(
+                    *conduct_waves(
+                        store, experiment, until, lambda wave: conduct(store, wave, args, choices, reporter).report
+                    )
+                )
+            else:
+                ended = conduct(store, experiment, args, choices, reporter)
         finally:
             if reporter is not None:
                 reporter.finish()
-        return conclude(store, ended.experiment, ended.report, as_json=args.json)
+        return conclude(store, ended.experiment, ended.report, as_json=args.json, waves=ended.waves)
 
 
 def narrowed(suite: Suite, args: argparse.Namespace) -> Suite:
@@ -118,7 +135,7 @@ def _refuse_wrong_budgets(args: argparse.Namespace) -> None:
             raise InputError(f"{option} {number}: allowed: a number above 0")
 
 
-def _experiment(store: "Store", suite: Suite, args: argparse.Namespace) -> Experiment:
+def _experiment(store: "Store", suite: Suite, args: argparse.Namespace, until: Until | None) -> Experiment:
     path = str(args.suite.absolute())
     if args.resume:
         last = store.last_experiment(path)
@@ -138,8 +155,11 @@ def _experiment(store: "Store", suite: Suite, args: argparse.Namespace) -> Exper
             "max_cost_usd": args.max_cost or suite.max_cost_usd,
             "max_tokens": args.max_tokens or suite.max_tokens,
             "max_seconds": args.max_seconds or suite.max_seconds,
+            **({} if until is None else {KEY: until.document()}),
         },
     )
+    if until is not None:
+        arms_of(experiment)
     store.create_experiment(experiment)
     return experiment
 

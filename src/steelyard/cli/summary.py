@@ -17,8 +17,10 @@ from steelyard.engine.crew import Report
 from steelyard.errors import InputError
 from steelyard.formulas.composite import Cost, composite_of, cost_of, reference_cost
 from steelyard.formulas.gates import gates_of, mean_score, overall
+from steelyard.formulas.hidden import GapTally
 
 if TYPE_CHECKING:
+    from steelyard.cli.waves import Outcome
     from steelyard.domain.comparison import Comparison
     from steelyard.store.database import Store
 
@@ -33,19 +35,23 @@ class Rated:
     tier: str
 
 
-def conclude(store: "Store", experiment: Experiment, report: Report, *, as_json: bool) -> int:
+def conclude(
+    store: "Store", experiment: Experiment, report: Report, *, as_json: bool, waves: "Outcome | None" = None
+) -> int:
     """Say what came of an experiment; the exit code is the verdict's, or 3 when nothing could be measured."""
     comparison, references = weighed(store, experiment)
     totals = Totals()
     runs = totals.counting(rate(store, experiment, references))
     if as_json:
-        _print_document(experiment, runs, comparison, report)
+        _print_document(experiment, runs, comparison, report, waves)
     else:
         for _ in runs:
             pass
-        _show(experiment, totals, comparison, report)
+        _show(experiment, totals, comparison, report, waves)
     if totals.runs and not totals.measured:
         return 3
+    if waves is not None and waves.found.decision == "regressed":
+        return 1
     return 1 if comparison is not None and comparison.verdict == "regressed" else 0
 
 
@@ -141,6 +147,7 @@ class Totals:
     arms: dict[str, ArmTotals] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
     caught: dict[tuple[str, str, str], tuple[int, str, str]] = field(default_factory=dict)
+    gaps: GapTally = field(default_factory=GapTally)
     runs: int = 0
     measured: int = 0
     last: str | None = None
@@ -156,6 +163,7 @@ class Totals:
         self.runs += 1
         self.measured += not run.is_infrastructure
         self.last = run.run_id
+        self.gaps.add(run)
         self.arms.setdefault(run.arm, ArmTotals()).add(one)
         if run.is_infrastructure and len(self.broken) < 5:
             self.broken.append(f"{run.task_id} {run.arm} #{run.repeat}: {run.error_class}: {run.error_detail}")
@@ -174,7 +182,11 @@ class Totals:
 
 
 def _print_document(
-    experiment: Experiment, runs: Iterator[Rated], comparison: "Comparison | None", report: Report
+    experiment: Experiment,
+    runs: Iterator[Rated],
+    comparison: "Comparison | None",
+    report: Report,
+    waves: "Outcome | None" = None,
 ) -> None:
     """What `run --json` prints, run by run."""
     write = sys.stdout.write
@@ -187,6 +199,8 @@ def _print_document(
         "stopped_by": report.stopped_by,
         "left": report.left,
     }
+    if waves is not None:
+        tail["until_decided"] = waves.document()
     write("\n], " + json.dumps(tail, ensure_ascii=False, allow_nan=False)[1:] + "\n")
 
 
@@ -218,7 +232,13 @@ def run_document(one: Rated) -> JsonObject:
     }
 
 
-def _show(experiment: Experiment, totals: Totals, comparison: "Comparison | None", report: Report) -> None:
+def _show(
+    experiment: Experiment,
+    totals: Totals,
+    comparison: "Comparison | None",
+    report: Report,
+    waves: "Outcome | None" = None,
+) -> None:
     if totals.runs:
         head = ["arm", "runs", "passed", "composite", "score", "tier", "cost", "tokens", "median s"]
         say(
@@ -228,6 +248,8 @@ def _show(experiment: Experiment, totals: Totals, comparison: "Comparison | None
         )
     for line in totals.caught_lines():
         say(line)
+    for gap in totals.gaps.gaps():
+        say(gap.sentence())
     for line in totals.broken:
         say(f"not measured: {line}")
     if report.stopped_by is not None:
@@ -237,6 +259,8 @@ def _show(experiment: Experiment, totals: Totals, comparison: "Comparison | None
 
         say()
         say(headline(comparison))
+    if waves is not None:
+        say(waves.line())
     if totals.last is not None:
         say()
         say(f"next: steelyard compare {experiment.id}   steelyard show {totals.last}")

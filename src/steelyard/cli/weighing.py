@@ -4,6 +4,7 @@ import argparse
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from steelyard.cli.waves import waves_note
 from steelyard.compare.runs import Material, weigh_runs
 from steelyard.domain.suite import CompareSpec
 from steelyard.errors import InputError
@@ -82,7 +83,8 @@ def _one(store: "Store", experiment: "Experiment") -> Weighing:
     material = material_of(store.iter_runs(experiment.id), experiment.arms)
     if not material.facts:
         raise InputError(f"experiment {experiment.id} has no finished runs yet")
-    return Weighing(spec=_known_arms(experiment.compare, material), material=material)
+    notes = waves_note(experiment, material.table)
+    return Weighing(spec=_known_arms(experiment.compare, material), material=material, notes=notes)
 
 
 def _known_arms(spec: CompareSpec, material: Material) -> CompareSpec:
