@@ -1,13 +1,14 @@
 """Compares each test with itself, before and after: what can still fail, and how much it still pins down."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
 from steelyard.scorers.integrity.model import NOTHING, Check, TestCase
+from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
@@ -36,7 +37,23 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
             findings.extend(_weaker(old, new, kept))
     findings.extend(_shadowed(before, after))
     findings.extend(_vanished(before, after, matches, kept))
+    findings.extend(finding for pair in pairs for finding in _loosened_lines(pair))
     return findings
+
+
+def _loosened_lines(pair: Pair) -> list[Finding]:
+    """The same for a file that only line rules read: its lines stand for one test, and their text tells how strong."""
+    if pair.before.mode != "lines" or pair.after.mode != "lines":
+        return []
+    was, now = (Counter(map(key, view.checks)) for view in (pair.before, pair.after))
+    lost = [_by_text(check) for check in _take(list(pair.before.checks), was - now)]
+    gained = [_by_text(check) for check in _take(list(pair.after.checks), now - was)]
+    return _loosened(_Placed(pair, TestCase(pair.path, 1)), lost, [check for check in gained if check.counts])
+
+
+def _by_text(check: Check) -> Check:
+    said = check.text
+    return replace(check, strength=strength_of(said), subjects=subjects_of(said), tolerance=tolerance_of(said))
 
 
 def _vanished(
