@@ -105,6 +105,13 @@ def test_tools_are_compared_one_by_one() -> None:
     assert "only old has Read; only new has mcp" in comparison.parity[0]
 
 
+def test_tools_that_arguments_switch_off_are_declared() -> None:
+    """Arms with other arguments may have other tools: that is what was asked for."""
+    runs = [run("old", 1, 1, parity={"tools": ("Bash", "Web")}), run("new", 1, 1, parity={"tools": ("Bash",)})]
+    without = Arm(name="new", agent={"type": "command", "args": ["--disallowedTools", "Web"]})
+    assert weigh_runs(material_of(runs, [PLAIN, without]), "old", "new").parity == ()
+
+
 def test_a_change_within_an_arm_is_noted() -> None:
     """An agent that was updated in the middle of an experiment."""
     runs = [run("old", 1, r, parity={"agent_version": v}) for r, v in ((1, "1.0"), (2, "1.1"))]

@@ -68,6 +68,8 @@ def declared_differences(first: Arm, second: Arm) -> set[str]:
         found.add("model")
     if agents[0].get("version") != agents[1].get("version"):
         found.add("agent_version")
+    if agents[0].get("args") != agents[1].get("args"):  # arguments switch tools on and off
+        found.add("tools")
     if first.overlay != second.overlay:
         found.add("overlay_sha256")
     if set(first.env) != set(second.env):

@@ -27,7 +27,7 @@ def parity_of(job: Job, lab: Lab, session: Session | None) -> Parity:
         read = treatment_read(sorted(files), session.trajectory(), session.agent.type)
     return Parity(
         agent=str(arm.agent.get("type")),
-        agent_version=last.version if last else None,
+        agent_version=session.version if session else None,
         model=(last.model if last else None) or arm.agent.get("model"),
         sandbox=lab.provider.type,
         image=task.image if lab.provider.type == "docker" else None,

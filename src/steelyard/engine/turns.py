@@ -100,8 +100,10 @@ class Session:
                 error_class=result.error.error_class if result.error else None,
             )
         )
-        said = Step(step_id=1, source="user", message=prompt)
-        for step in (said, *result.steps):
+        steps = result.steps
+        if not steps or steps[0].source != "user":  # a transcript of its own begins with the prompt
+            steps = (Step(step_id=1, source="user", message=prompt), *steps)
+        for step in steps:
             self.steps.append(step.model_copy(update={"step_id": len(self.steps) + 1}))
 
     def _over_budget(self) -> AgentError | None:
@@ -111,6 +113,11 @@ class Session:
         if limits.max_tokens is not None and (used.total_tokens or 0) > limits.max_tokens:
             return AgentError("budget_exceeded", f"used {used.total_tokens} tokens of max_tokens {limits.max_tokens}")
         return None
+
+    @property
+    def version(self) -> str | None:
+        """The agent's version, from the latest turn that tells: some programs are asked at the first one only."""
+        return next((result.version for result in reversed(self.results) if result.version), None)
 
     def trajectory(self) -> Trajectory:
         """All turns as one ATIF document."""
@@ -122,7 +129,7 @@ class Session:
             session_id=last.session_id if last else None,
             agent=AgentInfo(
                 name=self.agent.type,
-                version=(last.version if last else None) or "unknown",
+                version=self.version or "unknown",
                 model_name=(last.model if last else None) or getattr(self.agent, "model", None),
             ),
             steps=tuple(self.steps),

@@ -1,0 +1,35 @@
+"""Several turns of a real agent program in one run."""
+
+from pathlib import Path
+
+import pytest
+from tests.engine.conftest import RunIt
+
+from steelyard.domain.trajectory import Trajectory
+from steelyard.testing.scripted_model import ScriptedModel
+
+PROGRAM = Path(".venv/agents/bin/codex").absolute()
+SCRIPT = [
+    {"text": "I will.", "calls": [{"shell": "echo right > code.txt"}]},
+    "Done.",
+    "As you say.",
+]
+
+
+@pytest.mark.node
+@pytest.mark.agents
+def test_each_prompt_stands_once_in_the_trajectory_and_the_version_stays(run_it: RunIt) -> None:
+    """A program with a transcript of its own, which tells its version at the first turn only."""
+    agent = {"type": "codex", "model": "gpt-5.5", "program": str(PROGRAM)}
+    with ScriptedModel(SCRIPT) as model:
+        environ = {"OPENAI_API_KEY": "rehearsal", "OPENAI_BASE_URL": f"{model.url}/v1"}
+        turns = ["Make it right.", "Thank you."]
+        done = run_it(agent, prompt=None, turns=turns, env=tuple(environ), environ=environ)
+
+    assert done.run.error_class is None, done.run.error_detail
+    trajectory = Trajectory.model_validate_json(done.blobs["trajectory"])
+    said = [(step.source, step.message) for step in trajectory.steps if step.source == "user"]
+    assert said == [("user", "Make it right."), ("user", "Thank you.")]
+    assert [step.step_id for step in trajectory.steps] == list(range(1, len(trajectory.steps) + 1))
+    assert done.run.parity.agent_version == trajectory.agent.version
+    assert done.run.parity.agent_version is not None
