@@ -1,7 +1,7 @@
 """The gap between what an agent could see and what it could not: how much of a pass is made for the tests at hand."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from steelyard.domain.run import Run
 
@@ -23,24 +23,42 @@ class VisibleHiddenGap:
         """Visible minus hidden pass rate: 0 when whatever passes in sight passes out of sight."""
         return self.visible - self.hidden
 
+    def sentence(self) -> str:
+        """One line for people."""
+        return (
+            f"hidden tests: {self.arm} passes {self.visible:.0%} in sight and {self.hidden:.0%} out of sight, "
+            f"gap {100 * self.gap:+.0f} points ({self.runs} runs)"
+        )
 
-def visible_hidden_gap(runs: Iterable[Run]) -> tuple[VisibleHiddenGap, ...]:
-    """The gap of each arm, by name; arms without a run that has both are left out, and so are failures of ours."""
-    found: dict[str, list[tuple[bool, bool]]] = {}
-    for run in runs:
+
+@dataclass
+class GapTally:
+    """Counts runs as they go by."""
+
+    seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+
+    def add(self, run: Run) -> None:
+        """Count a run that has both kinds of tests; failures that are not the arm's do not count."""
         if run.is_infrastructure:
-            continue
+            return
         graded = [one for one in run.scorers if one.verdict != "N/A" and not one.crashed]
         visible = [one.verdict == "PASS" for one in graded if one.type in VISIBLE and one.required]
         hidden = [one.verdict == "PASS" for one in graded if one.type == HIDDEN]
         if visible and hidden:
-            found.setdefault(run.arm, []).append((all(visible), all(hidden)))
-    return tuple(
-        VisibleHiddenGap(
-            arm,
-            len(pairs),
-            sum(seen for seen, _ in pairs) / len(pairs),
-            sum(unseen for _, unseen in pairs) / len(pairs),
+            runs, in_sight, out_of_sight = self.seen.get(run.arm, (0, 0, 0))
+            self.seen[run.arm] = (runs + 1, in_sight + all(visible), out_of_sight + all(hidden))
+
+    def gaps(self) -> tuple[VisibleHiddenGap, ...]:
+        """The gap of each arm, by name."""
+        return tuple(
+            VisibleHiddenGap(arm, runs, in_sight / runs, out_of_sight / runs)
+            for arm, (runs, in_sight, out_of_sight) in sorted(self.seen.items())
         )
-        for arm, pairs in sorted(found.items())
-    )
+
+
+def visible_hidden_gap(runs: Iterable[Run]) -> tuple[VisibleHiddenGap, ...]:
+    """The gap of each arm; arms without a run that has both kinds of tests are left out."""
+    tally = GapTally()
+    for run in runs:
+        tally.add(run)
+    return tally.gaps()

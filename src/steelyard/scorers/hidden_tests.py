@@ -55,8 +55,8 @@ class HiddenFile(Record):
 class HiddenTests(Scorer):
     """FAIL when the command fails with the hidden files in the tree; they are gone again before the next scorer.
 
-    With `{junit}` in the command, `reports`, or a framework that tells its results, at least `min_tests` tests must have
-    been reported, all passed, whatever the exit code says.
+    With `{junit}` in the command, `reports`, or a framework that tells its results, at least `min_tests` tests must
+    have been reported, all passed, whatever the exit code says.
     """
 
     type: Literal["hidden_tests"] = "hidden_tests"

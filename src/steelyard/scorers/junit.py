@@ -126,7 +126,7 @@ _LIBTEST_SAYS: dict[str, Outcome] = {"ok": "passed", "FAILED": "failed", "failed
 
 
 def read_libtest(lines: Iterable[str]) -> Cases:
-    """The tests of `cargo test`: target::test, where the target is the source file that cargo names before its tests."""
+    """The tests of `cargo test`: target::test, where the target is the source file that cargo names before them."""
     cases: Cases = {}
     target = ""
     for line in lines:
@@ -138,7 +138,7 @@ def read_libtest(lines: Iterable[str]) -> Cases:
             continue
         told = _LIBTEST.match(line)
         if told is not None:
-            # A documentation test is named by file and line, and code above it may grow: the line is no part of its name.
+            # A documentation test is named by its line too; code above it may grow, so that is no part of its name.
             name = re.sub(r" \(line \d+\)", "", told[1])
             add(cases, f"{target}::{name}" if target else name, _LIBTEST_SAYS[told[2]])
     return cases

@@ -28,6 +28,10 @@ REPORTS: dict[str, tuple[str, ...]] = {
     "maven": ("target/surefire-reports/TEST-*.xml", "*/target/surefire-reports/TEST-*.xml"),
     "gradle": ("build/test-results/*.xml", "*/build/test-results/*.xml"),
 }
+_COMPILED = (
+    "-type", "d", "-name", "__pycache__", "-not", "-path", "*/site-packages/*", "-prune", "-exec", "rm", "-rf",
+    "{}", "+",
+)  # fmt: skip
 _STDOUT: dict[str, Callable[[list[str]], Cases]] = {"go": read_go, "cargo": read_libtest}
 
 
@@ -62,12 +66,13 @@ def run_tests(run: TestRun, sandbox: Sandbox) -> Ran:
     token = secrets.token_hex(12)
     report = f"{sandbox.tmp}/report-{token}/junit.xml"
     if PLACE in run.command:
-        # The directory is made by the harness; the name is new each time, so nothing can have been written there before.
+        # The harness makes the directory, and its name is new each time: nothing can have been written there before.
         sandbox.write(f"{sandbox.tmp}/report-{token}/.made", b"")
     _remove(sandbox, _found(sandbox, run.reports))
     output = _Output()
-    # A cache of compiled Python made from another tree of the same second and size would be taken for this one's.
-    env = {"PYTHONPYCACHEPREFIX": f"{sandbox.tmp}/pycache-{token}", "PYTHONDONTWRITEBYTECODE": "1"}
+    # Compiled Python of another tree, of the same second and size, would be taken for this one's: none is left or made.
+    sandbox.exec(Command(("find", ".", *_COMPILED), 120.0))
+    env = {"PYTHONDONTWRITEBYTECODE": "1"}
     text = run.command.replace(PLACE, shlex.quote(report))
     result = sandbox.exec(Command(("/bin/sh", "-c", text), run.timeout_s, env=env, on_stdout=output.add))
     if result.interrupted:

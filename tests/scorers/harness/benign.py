@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # one sample is one line, so that they can be compared
 """Ordinary changes that must pass: (name, before, after)."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  # one sample is one line, so that they can be compared
 """Changes that bend the runner or play with the tests, each with the rule that must see it: (name, rule, before, after)."""
 
 from typing import Any

@@ -8,21 +8,25 @@ from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import parse_toml
 
 _POM = re.compile(
-    r"<\s*(skipTests|skipITs|maven\.test\.skip|maven\.test\.failure\.ignore|testFailureIgnore|maven\.test\.skip\.exec)\s*>\s*(true|\$\{[^}]{0,80}\})\s*<"
+    r"<\s*(skipTests|skipITs|maven\.test\.skip|maven\.test\.failure\.ignore|testFailureIgnore"
+    r"|maven\.test\.skip\.exec)\s*>\s*(true|\$\{[^}]{0,80}\})\s*<"
     r"|<\s*(excludedGroups|groups|rerunFailingTestsCount|surefire\.rerunFailingTestsCount|test)\s*>\s*([^<]{1,200})<"
     r"|<\s*(exclude)\s*>\s*([^<]{0,200}(?:Test|IT|Spec|\*\*/\*\.java)[^<]{0,100})<"
     r"|<\s*(failIfNoTests|failIfNoSpecifiedTests)\s*>\s*(false)\s*<|<\s*(skip)\s*>\s*(true)\s*<"
 )
 _GRADLE = re.compile(
-    r"\b(ignoreFailures|failOnNoMatchingTests|failFast)\b\s*(?:=|\.set\(|\s)\s*(true|false)|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
+    r"\b(ignoreFailures|failOnNoMatchingTests|failFast)\b\s*(?:=|\.set\(|\s)\s*(true|false)"
+    r"|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
     r"|\b(onlyIf)\s*\{\s*false|\b(exclude)\b\s*\(?\s*[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
-    r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false|\b(filter)\s*\{[^}]{0,300}"
+    r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false"
+    r"|\b(filter)\s*\{[^}]{0,300}"
 )
 _HARMLESS_GRADLE = re.compile(
     r"ignoreFailures\b.{0,8}false|failOnNoMatchingTests\b.{0,8}true|failFast|includeTestsMatching"
 )
 _DOTNET = re.compile(
-    r"<\s*(TestCaseFilter|VSTestTestCaseFilter)\s*>\s*([^<]{1,200})<|<\s*(IsTestProject|TreatNoTestsAsError|VSTestNoBuild)\s*>\s*(false)\s*<"
+    r"<\s*(TestCaseFilter|VSTestTestCaseFilter)\s*>\s*([^<]{1,200})<|<\s*(IsTestProject|TreatNoTestsAsError"
+    r"|VSTestNoBuild)\s*>\s*(false)\s*<"
     r"|<\s*Compile\s+(Remove)\s*=\s*\"[^\"]{0,200}[Tt]est[^\"]{0,100}\"|<\s*(DataCollectors?)\b"
 )
 _DASH_D = re.compile(

@@ -14,17 +14,23 @@ RUNNER = re.compile(
     r"[^\n;&|]{0,200}?[\s:]-{0,2}(?:test|tests|check|verify|spec|ci)\b)"
 )
 _FORGIVING = re.compile(
-    r"\|\|\s*(?:true|:|exit\s+0|echo\b|printf\b|/bin/true|cd\s+\.)|;\s*(?:true|:|exit\s+0)\s*(?:$|[;\n#\"'])|\bset\s+\+e\b"
+    r"\|\|\s*(?:true|:|exit\s+0|echo\b|printf\b|/bin/true|cd\s+\.)|;\s*(?:true|:|exit\s+0)\s*(?:$|[;\n#\"'])"
+    r"|\bset\s+\+e\b"
     r"|(?<!\|)\|\s*(?:true|cat|tee)\b(?!.*pipefail)|&\s*$|(?:^|\s)!\s*(?=py\.?test\b)|\bexit\s+0\b"
 )
 _SELECTING = re.compile(
-    r"(?<!\S)(?:-k(?=[\s=\"'])|-m\s*=?\s*[\"']?not\b|--deselect\b|--ignore(?:-glob)?\b|--collect-only\b|--co\b|--last-failed\b|--lf\b"
-    r"|--noconftest\b|-p[\s=]*(?!no:(?:cacheprovider|warnings)\b)[\w:.]+(?=\s|$)|--override-ini\b|--suppress-no-test-exit-code\b"
+    r"(?<!\S)(?:-k(?=[\s=\"'])|-m\s*=?\s*[\"']?not\b|--deselect\b|--ignore(?:-glob)?\b|--collect-only\b|--co\b"
+    r"|--last-failed\b|--lf\b"
+    r"|--noconftest\b|-p[\s=]*(?!no:(?:cacheprovider|warnings)\b)[\w:.]+(?=\s|$)|--override-ini\b"
+    r"|--suppress-no-test-exit-code\b"
     r"|--reruns\b|--setup-only\b|--setup-plan\b"
-    r"|--pass-?with-?no-?tests\b|--passWithNoTests\b|--testPathIgnorePatterns\b|--testNamePattern\b|--test-name-pattern\b"
-    r"|--test-skip-pattern\b|--onlyChanged\b|--invert\b|--fgrep\b|--grep\b|--exclude\b|--dry-run\b|--listTests\b|--no-run\b|--if-present\b"
+    r"|--pass-?with-?no-?tests\b|--passWithNoTests\b|--testPathIgnorePatterns\b|--testNamePattern\b"
+    r"|--test-name-pattern\b"
+    r"|--test-skip-pattern\b|--onlyChanged\b|--invert\b|--fgrep\b|--grep\b|--exclude\b|--dry-run\b|--listTests\b"
+    r"|--no-run\b|--if-present\b"
     r"|-skip\b|-run[\s=]|--skip\b|--filter\b|-E\s|--tag\b|--example\b"
-    r"|-DskipTests\b(?!=false)|-Dmaven\.test\.skip\b(?!=false)|-Dmaven\.test\.failure\.ignore\b(?!=false)|-DskipITs\b|-Dtest=|-fn\b|--fail-never\b"
+    r"|-DskipTests\b(?!=false)|-Dmaven\.test\.skip\b(?!=false)|-Dmaven\.test\.failure\.ignore\b(?!=false)"
+    r"|-DskipITs\b|-Dtest=|-fn\b|--fail-never\b"
     r"|-x\s+\S*[tT]est\b|-DfailIfNoTests=false)"
 )
 _WORDS = re.compile(r"[\w./@:*\[\]{}-]+")
@@ -39,13 +45,17 @@ def command_signs(place: str, command: str, line: int, context: Context, prefix:
     yield ran(place, command, line)
     for match in _FORGIVING.finditer(command):
         piece = match[0].strip()
-        yield Sign("forgiving-command", f"{place} {piece}", piece, line, f"the tests of {place} can fail unseen: {piece}")
+        yield Sign(
+            "forgiving-command", f"{place} {piece}", piece, line, f"the tests of {place} can fail unseen: {piece}"
+        )
     if "-" in prefix:
         yield Sign("forgiving-command", f"{place} -", prefix, line, f"{place}: it is ignored that the tests fail")
     for match in _SELECTING.finditer(command):
         piece = match[0].strip()
         rest = command[match.end() : match.end() + 80].split("\n")[0].strip()
-        yield Sign("deselecting-command", f"{place} {piece}", f"{piece} {rest}", line, f"{place} leaves tests out: {piece}")
+        yield Sign(
+            "deselecting-command", f"{place} {piece}", f"{piece} {rest}", line, f"{place} leaves tests out: {piece}"
+        )
     left = left_out(command, context)
     if left:
         said = f"{place} names paths that leave out {left[0]}"
@@ -80,8 +90,10 @@ def _words(command: str) -> list[str]:
 
 
 _VARIABLE = re.compile(
-    r"(PYTEST_ADDOPTS|PYTEST_PLUGINS|PYTEST_DISABLE_PLUGIN_AUTOLOAD|NODE_OPTIONS|GOFLAGS|MAVEN_OPTS|MAVEN_ARGS|JAVA_TOOL_OPTIONS"
-    r"|CARGO_BUILD_RUSTC_WRAPPER|RUSTC_WRAPPER|PYTHONSTARTUP|script-shell|SPEC_OPTS|TESTOPTS)[\"']?\s*[:+?]?=?\s*([^\n]{1,400})"
+    r"(PYTEST_ADDOPTS|PYTEST_PLUGINS|PYTEST_DISABLE_PLUGIN_AUTOLOAD|NODE_OPTIONS|GOFLAGS|MAVEN_OPTS|MAVEN_ARGS"
+    r"|JAVA_TOOL_OPTIONS"
+    r"|CARGO_BUILD_RUSTC_WRAPPER|RUSTC_WRAPPER|PYTHONSTARTUP|script-shell|SPEC_OPTS"
+    r"|TESTOPTS)[\"']?\s*[:+?]?=?\s*([^\n]{1,400})"
 )
 _BENIGN = {
     "NODE_OPTIONS": re.compile(

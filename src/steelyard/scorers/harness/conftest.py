@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from steelyard.scorers.harness.model import Context, Sign, excerpt
-from steelyard.scorers.harness.python_names import Names, at_import
+from steelyard.scorers.harness.python_names import Names, at_import, parse
 
 # These hooks tell pytest about options, or people about results; what they do is still looked at.
 _HARMLESS_HOOKS = frozenset(
@@ -18,14 +18,16 @@ _HARMLESS_HOOKS = frozenset(
     }
 )
 _HARMFUL = re.compile(
-    r"\b_?exit\b|outcome|\bskip\b|xfail|deselect|\bitems\b|exitstatus|setattr|sys\.modules|os\._exit|\.unregister\b|force_result|\bpatch\b"
+    r"\b_?exit\b|outcome|\bskip\b|xfail|deselect|\bitems\b|exitstatus|setattr|sys\.modules|os\._exit"
+    r"|\.unregister\b|force_result|\bpatch\b"
 )
+_ITEM = re.compile(r"\bnode\.(?:add_marker|user_properties)$|\bsession\.(?:shouldstop|shouldfail|exitstatus)$")
 _SKIPS = re.compile(r"^(?:pytest\.)?(?:skip|xfail|exit|importorskip)$|^unittest\.SkipTest$")
 
 
 def conftest_signs(text: str, context: Context) -> Iterator[Sign]:
     """Every sign of a plugin file; raises what `ast.parse` raises."""
-    tree = ast.parse(text)
+    tree = parse(text)
     names = Names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -86,34 +88,33 @@ def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names, context
 
 
 def _alters(node: ast.AST, names: Names, context: Context) -> str:
+    """How a part of a fixture decides what becomes of a test; nothing when it does not."""
     if isinstance(node, ast.Call):
-        called = names.dotted(node.func)
-        if _SKIPS.match(called):
-            return f"calls {called}"
-        if called.rpartition(".")[2] in ("setattr", "setitem", "delattr") and node.args:
-            first = node.args[0]
-            where = str(first.value) if isinstance(first, ast.Constant) else names.dotted(first)
-            if _is_own(where, context) or where.partition(".")[0] in ("unittest", "pytest", "_pytest", "builtins"):
-                return f"replaces a part of {where}"
-        if re.search(
-            r"\bnode\.(?:add_marker|user_properties)$|\bsession\.(?:shouldstop|shouldfail|exitstatus)$", called
-        ):
-            return f"calls {called}"
-        if called.rpartition(".")[2] in ("patch", "object") and node.args and isinstance(node.args[0], ast.Constant):
-            if _is_own(str(node.args[0].value), context):
-                return f"replaces {node.args[0].value}"
-    if isinstance(node, ast.Try) and any(
-        isinstance(inner, ast.Yield) for part in node.body for inner in ast.walk(part)
-    ):
-        if any(
-            handler.type is None or ast.unparse(handler.type) in ("Exception", "BaseException", "AssertionError")
-            for handler in node.handlers
-        ):
+        return _calls(node, names, context)
+    if isinstance(node, ast.Try):
+        held = any(isinstance(inner, ast.Yield) for part in node.body for inner in ast.walk(part))
+        kinds = [ast.unparse(handler.type) if handler.type else "" for handler in node.handlers]
+        if held and not {"", "Exception", "BaseException", "AssertionError"}.isdisjoint(kinds):
             return "swallows what goes wrong in it"
     if isinstance(node, ast.Assign) and any(
-        "node." in ast.unparse(one) or "session." in ast.unparse(one) for one in node.targets
+        re.search(r"\b(?:node|session)\.", ast.unparse(one)) for one in node.targets
     ):
         return "writes into the test item"
+    return ""
+
+
+def _calls(node: ast.Call, names: Names, context: Context) -> str:
+    called = names.dotted(node.func)
+    if _SKIPS.match(called) or _ITEM.search(called):
+        return f"calls {called}"
+    first = node.args[0] if node.args else None
+    where = str(first.value) if isinstance(first, ast.Constant) else names.dotted(first) if first else ""
+    framework = where.partition(".")[0] in ("unittest", "pytest", "_pytest", "builtins")
+    last = called.rpartition(".")[2]
+    if last in ("setattr", "setitem", "delattr") and (framework or _is_own(where, context)):
+        return f"replaces a part of {where}"
+    if last in ("patch", "object") and _is_own(where, context):
+        return f"replaces {where}"
     return ""
 
 

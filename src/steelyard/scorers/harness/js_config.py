@@ -7,33 +7,31 @@ from typing import Any
 
 from steelyard.scorers.harness.commands import command_signs
 from steelyard.scorers.harness.model import Context, Sign, line_of
-from steelyard.scorers.harness.pytest_config import Unparsed
+from steelyard.scorers.harness.pytest_config import UnparsedError
 
 LEAVES_OUT = (
-    "testPathIgnorePatterns",
-    "modulePathIgnorePatterns",
-    "exclude",
-    "ignore",
-    "ignored",
-    "testIgnore",
+    "testPathIgnorePatterns", "modulePathIgnorePatterns", "exclude", "ignore", "ignored", "testIgnore",
     "excludeSpecPattern",
-)
+)  # fmt: skip
 COLLECTS = ("testMatch", "testRegex", "include", "spec", "specPattern", "roots", "testDir", "files")
 LOADS = (
-    "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "runner", "testRunner", "snapshotResolver", "require",
-    "transform", "resolver", "testEnvironment", "automock", "import", "loader", "supportFile",
+    "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "runner", "testRunner", "snapshotResolver",
+    "require", "transform", "resolver", "testEnvironment", "automock", "import", "loader", "supportFile",
 )  # fmt: skip
 SWITCHES = (
-    "passWithNoTests", "testNamePattern", "dangerouslyIgnoreUnhandledErrors", "retryTimes", "retries", "retry", "grep", "fgrep",
-    "invert", "allowOnly", "onlyChanged", "failZero", "dry-run", "dryRun", "bailOnNothing",
+    "passWithNoTests", "testNamePattern", "dangerouslyIgnoreUnhandledErrors", "retryTimes", "retries", "retry", "grep",
+    "fgrep", "invert", "allowOnly", "onlyChanged", "failZero", "dry-run", "dryRun", "bailOnNothing",
 )  # fmt: skip
 _HARMLESS_LOADS = re.compile(
-    r"^(?:node|jsdom|happy-dom|edge-runtime|jest-environment-[\w-]+|ts-node(?:/\w+)*|tsx(?:/\w+)*|@babel/[\w-]+|esm|source-map-support/register"
-    r"|@testing-library/[\w/-]+|jest-extended(?:/\w+)*|dotenv/config|ts-jest\S*|babel-jest|@swc/jest|esbuild-jest|jest-circus\S*|chai\S*|sinon\S*"
+    r"^(?:node|jsdom|happy-dom|edge-runtime|jest-environment-[\w-]+|ts-node(?:/\w+)*|tsx(?:/\w+)*|@babel/[\w-]+"
+    r"|esm|source-map-support/register"
+    r"|@testing-library/[\w/-]+|jest-extended(?:/\w+)*|dotenv/config|ts-jest\S*|babel-jest|@swc/jest|esbuild-jest"
+    r"|jest-circus\S*|chai\S*|sinon\S*"
     r"|should|esbuild-register|jest-fetch-mock|cross-fetch/polyfill|whatwg-fetch|reflect-metadata|false|true|null|\d+)$"
 )
 _STANDARD_OUT = re.compile(
-    r"node_modules|dist|build|coverage|\.git\b|\.next|\.nuxt|\.cache|\.idea|cypress|lib\b|out\b|fixtures?|\.svelte-kit|storybook"
+    r"node_modules|dist|build|coverage|\.git\b|\.next|\.nuxt|\.cache|\.idea|cypress|lib\b|out\b|fixtures?"
+    r"|\.svelte-kit|storybook"
 )
 _LITERAL = re.compile(r"'([^'\n]{0,300})'|\"([^\"\n]{0,300})\"|`([^`\n]{0,300})`|/((?:\\.|[^/\n*]){1,300})/")
 RUNNER_KEYS = ("jest", "vitest", "mocha", "ava", "tap", "nyc", "c8")
@@ -62,13 +60,13 @@ def json_signs(text: str, context: Context) -> Iterator[Sign]:
 
 
 def parse_json(text: str) -> dict[str, Any]:
-    """The object; `Unparsed` when it is none or nests too deep."""
+    """The object; `UnparsedError` when it is none or nests too deep."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise Unparsed(str(error).split("\n")[0]) from error
+        raise UnparsedError(str(error).split("\n")[0]) from error
     if not isinstance(data, dict):
-        raise Unparsed("it is no JSON object")
+        raise UnparsedError("it is no JSON object")
     return data
 
 
@@ -165,9 +163,11 @@ def _collects_much(word: str) -> bool:
 
 _SETUP = re.compile(
     r"(?<![\w.])(?:(?:global|globalThis|window)\s*\.\s*(?:expect|it|test|describe|beforeEach|afterEach|assert)\s*=(?!=)"
-    r"|(?:expect|it|test|describe|assert)(?:\s*\.\s*\w{1,40})?\s*=(?!=)|jest\.retryTimes\b|process\.exit\b|process\.exitCode\s*="
+    r"|(?:expect|it|test|describe|assert)(?:\s*\.\s*\w{1,40})?\s*=(?!=)|jest\.retryTimes\b|process\.exit\b"
+    r"|process\.exitCode\s*=\s*0\b"
     r"|process\.reallyExit\b|process\.on\(\s*[\"'`](?:exit|beforeExit|uncaughtException)"
-    r"|expect\.extend\s*\(\s*\{[^}]{0,400}?\b(?:toBe|toEqual|toStrictEqual|toMatch|toThrow|toContain|toMatchObject|toBeTruthy|toHaveBeenCalled)\b"
+    r"|expect\.extend\s*\(\s*\{[^}]{0,400}?\b(?:toBe|toEqual|toStrictEqual|toMatch|toThrow|toContain"
+    r"|toMatchObject|toBeTruthy|toHaveBeenCalled)\b"
     r"|(?:Date\.now|Math\.random|performance\.now|(?:global|globalThis|window)\.Date)\s*=(?!=)"
     r"|assert\.\w{1,40}\s*=(?!=)|jasmine\.\w{1,40}\s*=(?!=)|currentTest\.\w{1,20}\s*=(?!=))"
 )

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from steelyard.scorers.integrity.paths import DEFAULT_GLOBS, VENDORED
 
-# A `testing` directory is product code as often as not, and laying the baseline over it would take the agent's work away.
+# A `testing` directory is product code as often as not: laying the baseline over it would take the agent's work away.
 TEST_FILES: tuple[str, ...] = (*(glob for glob in DEFAULT_GLOBS if glob != "*/testing/*"), "*.snap", "*/testdata/*")
 
 
@@ -13,9 +13,10 @@ def _anywhere(*names: str) -> tuple[str, ...]:
     return tuple(glob for name in names for glob in (name, f"*/{name}"))
 
 
-# Build manifests without which the agent's code may not build (Cargo.toml, pom.xml, go.mod, *.gradle) are not among them.
+# Manifests without which the agent's code may not build (Cargo.toml, pom.xml, go.mod, *.gradle) are not among them.
 RUNNER_FILES: tuple[str, ...] = _anywhere(
-    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml", "noxfile.py",
+    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg",
+    "pyproject.toml", "noxfile.py",
     "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.py", "_pytest/*", "pytest/*", "unittest.py", "unittest/*",
     ".coveragerc",
     "package.json", "jest.config.*", "jest.setup.*", "jest-setup.*", "vitest.config.*", "vitest.setup.*",

@@ -14,17 +14,49 @@ from steelyard.scorers.harness.model import Context, Sign, line_of
 INI_NAMES = ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 DEFAULTS = {"python_files": ("test_*.py", "*_test.py"), "python_classes": ("Test",), "python_functions": ("test",)}
 _HARMFUL = re.compile(
-    r"-k|-m|--deselect|--ignore(?:-glob)?|-p|--collect-only|--co|--noconftest|-c|--config-file|--rootdir|--confcutdir|-o"
-    r"|--override-ini|--lf|--last-failed|--sw|--stepwise|--sw-skip|--stepwise-skip|--pyargs|--reruns|--only-rerun|--setup-only"
+    r"-k|-m|--deselect|--ignore(?:-glob)?|-p|--collect-only|--co|--noconftest|-c|--config-file|--rootdir"
+    r"|--confcutdir|-o"
+    r"|--override-ini|--lf|--last-failed|--sw|--stepwise|--sw-skip|--stepwise-skip|--pyargs|--reruns|--only-rerun"
+    r"|--setup-only"
     r"|--setup-plan|--fixtures|--markers|--version|-V|-h|--help|--suppress-no-test-exit-code|--disable-plugin-autoload"
     r"|--nf-only|--testmon|--picked|--skip-\w+|--no-\w*test\w*"
 )
-_VALUED = frozenset({"-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--deselect", "--ignore", "--ignore-glob", "--reruns", "--tb",
-                     "--cov", "--cov-report", "--cov-config", "--durations", "--maxfail", "--dist", "--import-mode", "--rootdir",
-                     "--timeout", "--log-level", "--log-cli-level", "--color", "--junitxml", "--html", "--override-ini", "--capture"})  # fmt: skip
+_VALUED = frozenset(
+    {
+        "-k",
+        "-m",
+        "-p",
+        "-c",
+        "-o",
+        "-n",
+        "-W",
+        "-r",
+        "--deselect",
+        "--ignore",
+        "--ignore-glob",
+        "--reruns",
+        "--tb",
+        "--cov",
+        "--cov-report",
+        "--cov-config",
+        "--durations",
+        "--maxfail",
+        "--dist",
+        "--import-mode",
+        "--rootdir",
+        "--timeout",
+        "--log-level",
+        "--log-cli-level",
+        "--color",
+        "--junitxml",
+        "--html",
+        "--override-ini",
+        "--capture",
+    }
+)
 
 
-class Unparsed(ValueError):
+class UnparsedError(ValueError):
     """A file that does not parse: the line rules read it instead."""
 
 
@@ -34,11 +66,11 @@ def ini_signs(text: str, context: Context) -> Iterator[Sign]:
     try:
         parser.read_string(text)
     except (configparser.Error, ValueError) as error:
-        raise Unparsed(str(error).split("\n")[0]) from error
+        raise UnparsedError(str(error).split("\n")[0]) from error
     for section in parser.sections():
         values = {key: value or "" for key, value in parser.items(section)}
         if section == "tool:pytest" or (section == "pytest" and context.name != "setup.cfg"):
-            yield from setting_signs({key: value for key, value in values.items()}, text, context)
+            yield from setting_signs(dict(values), text, context)
         elif section.startswith("testenv"):
             for key in ("commands", "commands_pre", "commands_post"):
                 for line in values.get(key, "").split("\n"):
@@ -113,11 +145,11 @@ def _tasks(tool: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The document; `Unparsed` when it is none or nests too deep."""
+    """The document; `UnparsedError` when it is none or nests too deep."""
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise Unparsed(str(error).split("\n")[0] or "it nests too deep") from error
+        raise UnparsedError(str(error).split("\n")[0] or "it nests too deep") from error
 
 
 def _table(data: Any, key: str) -> dict[str, Any]:
@@ -126,7 +158,7 @@ def _table(data: Any, key: str) -> dict[str, Any]:
 
 
 def setting_signs(values: dict[str, Any], text: str, context: Context) -> Iterator[Sign]:
-    """pytest's settings that decide which tests are collected and what counts as a failure."""
+    """The settings of pytest that decide which tests are collected and what counts as a failure."""
     for key in ("testpaths", "norecursedirs", "python_files", "python_classes", "python_functions"):
         if key in values:
             words = _words(values[key])

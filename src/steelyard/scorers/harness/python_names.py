@@ -1,9 +1,17 @@
 """What names mean in a Python module: imports and aliases resolved to dotted names, and what runs at import."""
 
 import ast
+import warnings
 from collections.abc import Iterator
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def parse(text: str) -> ast.Module:
+    """The module, without a word about its style."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
 
 
 class Names:
@@ -11,15 +19,16 @@ class Names:
 
     def __init__(self, tree: ast.Module) -> None:
         self.known: dict[str, str] = {}
-        for node in ast.walk(tree):
+        self.nodes = tuple(ast.walk(tree))
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
-                    self.known[alias.asname or alias.name.partition(".")[0]] = (
-                        alias.name if alias.asname else alias.name.partition(".")[0]
-                    )
+                    first = alias.name.partition(".")[0]
+                    self.known[alias.asname or first] = alias.name if alias.asname else first
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 for alias in node.names:
                     self.known[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        self.roots = frozenset(meant.partition(".")[0] for meant in self.known.values())
         for node in tree.body:
             # `leave = os._exit` is an alias too.
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -34,6 +43,10 @@ class Names:
                     "time",
                 ):
                     self.known.setdefault(node.targets[0].id, meant)
+
+    def imports(self, module: str) -> bool:
+        """Whether this file imports a module, or something from it: a name alone may be any variable."""
+        return module in self.roots
 
     def dotted(self, node: ast.AST) -> str:
         """`os._exit` for whatever name it goes by here; nothing for what is no plain name."""
@@ -67,18 +80,20 @@ class Names:
 
 
 def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:
-    """Every node that is run when the module is imported, with the statements around it; functions that a module-level
-    statement calls by name are followed once."""
+    """Every node that is run when the module is imported, with the statements around it.
+
+    Functions that a module-level statement calls by name are followed, each once.
+    """
     functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     stack: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(node, ()) for node in reversed(tree.body)]
     followed: set[str] = set()
     while stack:
         node, around = stack.pop()
         yield node, around
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
-            if node.func.id not in followed:
-                followed.add(node.func.id)
-                stack += [(inner, (*around, node)) for inner in functions[node.func.id].body]
+        called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        if called in functions and called not in followed:
+            followed.add(called)
+            stack += [(inner, (*around, node)) for inner in functions[called].body]
         if isinstance(node, _FUNCTIONS):
             if not isinstance(node, ast.Lambda):
                 stack += [(inner, around) for inner in node.decorator_list]

@@ -35,18 +35,96 @@ def _variables(text: str, context: Context) -> Iterator[Sign]:
 
 READERS: tuple[Rule, ...] = (
     Rule(("conftest.py", "*/conftest.py"), conftest.conftest_signs),
-    Rule(("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "*/pytest.ini", "*/.pytest.ini", "*/tox.ini", "*/setup.cfg"), pytest_config.ini_signs),
-    Rule(("pyproject.toml", "*/pyproject.toml", "pytest.toml", ".pytest.toml", "*/pytest.toml", "*/.pytest.toml"), pytest_config.toml_signs),
+    Rule(
+        (
+            "pytest.ini",
+            ".pytest.ini",
+            "tox.ini",
+            "setup.cfg",
+            "*/pytest.ini",
+            "*/.pytest.ini",
+            "*/tox.ini",
+            "*/setup.cfg",
+        ),
+        pytest_config.ini_signs,
+    ),
+    Rule(
+        ("pyproject.toml", "*/pyproject.toml", "pytest.toml", ".pytest.toml", "*/pytest.toml", "*/.pytest.toml"),
+        pytest_config.toml_signs,
+    ),
     Rule(("package.json", "*/package.json"), js_config.package_signs),
-    Rule(("jest.config.json", "*/jest.config.json", ".mocharc.json", ".mocharc.jsonc", "*/.mocharc.json"), js_config.json_signs),
-    Rule(("jest.config.*", "*/jest.config.*", "vitest.config.*", "*/vitest.config.*", "vitest.workspace.*", "vite.config.*", "*/vite.config.*",
-          ".mocharc.*", "*/.mocharc.*", "karma.conf.*", "playwright.config.*", "*/playwright.config.*", "cypress.config.*"), js_config.source_signs),
-    Rule(("*jest.setup.*", "*jest-setup.*", "*vitest.setup.*", "*setupTests.*", "*setup-tests.*", "*setup-jest.*", "*setupJest.*",
-          "*test/setup.*", "*tests/setup.*", "*test-setup.*"), js_config.setup_signs),
+    Rule(
+        ("jest.config.json", "*/jest.config.json", ".mocharc.json", ".mocharc.jsonc", "*/.mocharc.json"),
+        js_config.json_signs,
+    ),
+    Rule(
+        (
+            "jest.config.*",
+            "*/jest.config.*",
+            "vitest.config.*",
+            "*/vitest.config.*",
+            "vitest.workspace.*",
+            "vite.config.*",
+            "*/vite.config.*",
+            ".mocharc.*",
+            "*/.mocharc.*",
+            "karma.conf.*",
+            "playwright.config.*",
+            "*/playwright.config.*",
+            "cypress.config.*",
+        ),
+        js_config.source_signs,
+    ),
+    Rule(
+        (
+            "*jest.setup.*",
+            "*jest-setup.*",
+            "*vitest.setup.*",
+            "*setupTests.*",
+            "*setup-tests.*",
+            "*setup-jest.*",
+            "*setupJest.*",
+            "*test/setup.*",
+            "*tests/setup.*",
+            "*test-setup.*",
+        ),
+        js_config.setup_signs,
+    ),
     Rule(("Makefile", "makefile", "GNUmakefile", "*/Makefile", "*.mk", "justfile", "Justfile"), recipes.makefile_signs),
-    Rule((".github/workflows/*", ".gitlab-ci.yml", "*.gitlab-ci.yml", ".circleci/*", "azure-pipelines*.yml", ".travis.yml", "Jenkinsfile",
-          "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker/*", ".buildkite/*", "appveyor.yml", ".github/actions/*", "Taskfile.y*ml"), recipes.ci_signs),
-    Rule(("*test*.sh", "*test*.bash", "bin/test", "scripts/test", "script/test", "script/cibuild", "*ci*.sh", "*check*.sh", "run_tests", "runtests"), recipes.script_signs),
+    Rule(
+        (
+            ".github/workflows/*",
+            ".gitlab-ci.yml",
+            "*.gitlab-ci.yml",
+            ".circleci/*",
+            "azure-pipelines*.yml",
+            ".travis.yml",
+            "Jenkinsfile",
+            "bitbucket-pipelines.yml",
+            ".drone.yml",
+            ".woodpecker/*",
+            ".buildkite/*",
+            "appveyor.yml",
+            ".github/actions/*",
+            "Taskfile.y*ml",
+        ),
+        recipes.ci_signs,
+    ),
+    Rule(
+        (
+            "*test*.sh",
+            "*test*.bash",
+            "bin/test",
+            "scripts/test",
+            "script/test",
+            "script/cibuild",
+            "*ci*.sh",
+            "*check*.sh",
+            "run_tests",
+            "runtests",
+        ),
+        recipes.script_signs,
+    ),
     Rule(("pom.xml", "*/pom.xml"), builds.pom_signs),
     Rule((".mvn/*", "*/.mvn/*"), builds.maven_options_signs),
     Rule(("*.gradle", "*.gradle.kts"), builds.gradle_signs),
@@ -54,18 +132,34 @@ READERS: tuple[Rule, ...] = (
     Rule((".cargo/config*", "*/.cargo/config*", ".config/nextest.toml"), builds.cargo_config_signs),
     Rule(("*.runsettings", "*.csproj", "*.fsproj", "Directory.Build.*", "*/Directory.Build.*"), builds.dotnet_signs),
     Rule(("*_test.go",), builds.go_test_signs),
-    Rule((".env", ".env.*", ".envrc", ".npmrc", "*/.env", "*/.npmrc", ".yarnrc*", "gradle.properties", ".rspec", "Dockerfile*"), _variables),
-)  # fmt: skip
+    Rule(
+        (
+            ".env",
+            ".env.*",
+            ".envrc",
+            ".npmrc",
+            "*/.env",
+            "*/.npmrc",
+            ".yarnrc*",
+            "gradle.properties",
+            ".rspec",
+            "Dockerfile*",
+        ),
+        _variables,
+    ),
+)
 
 ALWAYS = re.compile(
-    r"(?:^|/)(?:sitecustomize|usercustomize)\.py$|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist|egg)-info/entry_points\.txt$"
+    r"(?:^|/)(?:sitecustomize|usercustomize)\.py$|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist"
+    r"|egg)-info/entry_points\.txt$"
 )
 SHADOWS = re.compile(
     r"^(?:src/|lib/|tests?/)?(?:pytest|_pytest|unittest|pluggy|nose|hypothesis|coverage|doctest)(?:\.py|/__init__\.py)$"
 )
 # A text without any of these words has no sign in it: most files are never parsed.
 _WORTH = re.compile(
-    r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest|pytest|nose|doctest|hypothesis|builtins|"
+    r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest"
+    r"|pytest|nose|doctest|hypothesis|builtins|"
     r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
 )
 
@@ -176,12 +270,34 @@ def _text(raw: bytes | None) -> tuple[str, bool]:
 _LINE_RULES = (
     ("pytest-hook", re.compile(r"^\s*(?:async\s+)?def\s+pytest_(?!addoption)\w+"), "a pytest hook"),
     ("exit-at-import", re.compile(r"^(?:sys\.exit|os\._exit|exit|quit|raise\s+SystemExit)\b"), "it ends the process"),
-    ("exit-zero", re.compile(r"\bos\._exit\(\s*0\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bSystem\.exit\(\s*0\s*\)"), "it ends the process as a success"),
-    ("under-test", re.compile(r"PYTEST_CURRENT_TEST|JEST_WORKER_ID|[\"']pytest[\"']\s+(?:not\s+)?in\s+sys\.modules"), "it asks whether it is being tested"),
+    (
+        "exit-zero",
+        re.compile(r"\bos\._exit\(\s*0\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bSystem\.exit\(\s*0\s*\)"),
+        "it ends the process as a success",
+    ),
+    (
+        "under-test",
+        re.compile(r"PYTEST_CURRENT_TEST|JEST_WORKER_ID|[\"']pytest[\"']\s+(?:not\s+)?in\s+sys\.modules"),
+        "it asks whether it is being tested",
+    ),
     ("forgiving-command", re.compile(r"\btest\w*\b[^\n]{0,200}\|\|\s*(?:true|:|exit 0)"), "tests can fail unseen"),
-    ("addopts", re.compile(r"addopts[^\n]{0,200}(?:-k|--deselect|--ignore|-p\s)|collect_ignore|testPathIgnorePatterns|passWithNoTests"), "tests are left out"),
-    ("build-switch", re.compile(r"skipTests>\s*true|testFailureIgnore>\s*true|^\s*(?:harness|autotests|test)\s*=\s*false"), "tests are switched off"),
-)  # fmt: skip
+    (
+        "addopts",
+        re.compile(
+            r"addopts[^\n]{0,200}(?:-k|--deselect|--ignore|-p\s)|collect_ignore"
+            r"|testPathIgnorePatterns|passWithNoTests"
+        ),
+        "tests are left out",
+    ),
+    (
+        "build-switch",
+        re.compile(
+            r"skipTests>\s*true|testFailureIgnore>\s*true|^\s*(?:harness|autotests"
+            r"|test)\s*=\s*false"
+        ),
+        "tests are switched off",
+    ),
+)
 
 
 def _by_lines(before: str, after: str) -> list[Bend]:
