@@ -61,6 +61,7 @@ def render(request: Request, template: str, status: int = 200, /, **values: Any)
     answer = Response(body, status, media_type="text/html; charset=utf-8")
     answer.headers["Content-Security-Policy"] = POLICY
     answer.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    answer.headers["Referrer-Policy"] = "same-origin"  # without any, a browser does not say where a form came from
     if secret.is_new:
         secret.keep(answer)
     return answer

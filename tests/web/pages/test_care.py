@@ -1,0 +1,116 @@
+"""Care: accessible in light and dark, usable by keyboard and on a telephone, times in the viewer's zone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+PAGES = [
+    "/runs?workspace=demo",
+    "/runs?workspace=odd&tier=Gold&sort=cost",
+    "/runs?workspace=nobody",
+    "/runs?tier=Tin",
+    "/runs?disagree=1",
+    "/runs/run_rich",
+    "/runs/run_rich/diff",
+    "/runs/run_rich/diff?view=split",
+    "/runs/run_rich/stages",
+    "/runs/run_rich/files",
+    "/runs/run_broken",
+    "/runs/nope",
+    "/sign-in",
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_violation(look: Callable[..., Any], scheme: str) -> None:
+    """Every page passes axe-core's rules, contrast among them, with everything unfolded."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    tab = look(color_scheme=scheme)
+    axe = Axe()
+    found: list[str] = []
+    for address in PAGES:
+        tab.goto(address)
+        tab.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+        for violation in axe.run(tab).response["violations"]:
+            if violation["impact"] in ("serious", "critical"):
+                nodes = [node["html"][:200] for node in violation["nodes"][:3]]
+                found.append(f"{address} {violation['id']}: {nodes}")
+    assert found == []
+    assert tab.wrongs == []
+
+
+def test_nothing_is_wider_than_a_telephone(look: Callable[..., Any]) -> None:
+    """At 375 px no page scrolls sideways."""
+    tab = look(viewport={"width": 375, "height": 700})
+    wide = []
+    for address in [*PAGES, "/runs/run_hostile", "/runs/run_hostile/diff", "/runs?workspace=odd"]:
+        tab.goto(address)
+        if tab.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
+            wide.append(address)
+    assert wide == []
+
+
+def test_the_list_is_walked_by_keys(look: Callable[..., Any]) -> None:
+    """`/` searches, `j` and `k` move, Enter opens, `?` shows the keys, and typing is left alone."""
+    tab = look()
+    tab.goto("/runs?workspace=odd")
+    tab.wait_for_selector("html[data-ready]")
+    rows = tab.locator("[data-row]")
+    names = [rows.nth(n).get_attribute("href") for n in range(3)]
+    focused = "document.activeElement.getAttribute('href')"
+    tab.keyboard.press("j")
+    tab.keyboard.press("j")
+    tab.keyboard.press("j")
+    assert tab.evaluate(focused) == names[2]
+    tab.keyboard.press("k")
+    assert tab.evaluate(focused) == names[1]
+    tab.keyboard.press("?")
+    assert tab.locator("dialog[open]").count() == 1
+    tab.keyboard.press("Escape")
+    assert tab.locator("dialog[open]").count() == 0
+    tab.keyboard.press("/")
+    tab.keyboard.type("jk/?")
+    assert tab.input_value("[data-search]") == "jk/?"
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("j")
+    tab.keyboard.press("Enter")
+    tab.wait_for_url(f"**{names[0]}")
+
+
+def test_focus_can_be_seen(look: Callable[..., Any]) -> None:
+    """Whatever the Tab key reaches has an outline."""
+    tab = look()
+    tab.goto("/runs?workspace=odd")
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    for _ in range(12):
+        tab.keyboard.press("Tab")
+        assert tab.evaluate(outline) != "none"
+
+
+def test_times_are_in_the_viewers_zone(look: Callable[..., Any]) -> None:
+    """The same instant, two zones; the machine-readable time stays."""
+    shown = {}
+    for zone in ("UTC", "Asia/Tokyo"):
+        tab = look(timezone_id=zone)
+        tab.goto("/runs/run_rich")
+        tab.wait_for_selector("html[data-ready]")
+        shown[zone] = tab.locator(".facts time").inner_text()
+        assert tab.locator(".facts time").get_attribute("datetime") == "2026-01-01T00:00:10+00:00"
+        assert zone in tab.inner_text("footer")
+    assert shown == {"UTC": "2026-01-01 00:00", "Asia/Tokyo": "2026-01-01 09:00"}
+
+
+def test_nothing_moves_while_the_page_loads(look: Callable[..., Any]) -> None:
+    """The browser's own measure of layout shift is as good as zero."""
+    tab = look()
+    tab.add_init_script(
+        "window.shift = 0;"
+        "new PerformanceObserver(list => { for (const each of list.getEntries()) window.shift += each.value; })"
+        ".observe({type: 'layout-shift', buffered: true});"
+    )
+    for address in ("/runs", "/runs/run_rich", "/runs/run_rich/diff"):
+        tab.goto(address, wait_until="networkidle")
+        assert tab.evaluate("window.shift") < 0.02
