@@ -121,7 +121,8 @@ def _cases(run: TestRun, sandbox: Sandbox, report: str, output: _Output) -> Case
                 raise ReportError(f"the reports are larger than {MAX_BYTES // 1024 // 1024} MB")
             read_junit(data or b"", cases)
         return cases
-    return _STDOUT[run.framework](output.lines())
+    reader = _STDOUT.get(run.framework)
+    return reader(output.lines()) if reader is not None else {}
 
 
 def _found(sandbox: Sandbox, globs: tuple[str, ...]) -> list[str]:

@@ -85,9 +85,9 @@ def cargo_signs(text: str, context: Context) -> Iterator[Sign]:
         for table in tables if isinstance(tables, list) else [tables]:
             if isinstance(table, dict):
                 yield from _target(kind, table, text)
-    package = data.get("package")
+    package: Any = data.get("package")
     for key in ("autotests", "autobins") if isinstance(package, dict) else ():
-        if package[key] is False if key in package else False:
+        if package.get(key) is False:
             yield Sign("build-switch", key, f"{key} = false", line_of(text, key), "Cargo finds tests by name no more")
     workspace = data.get("workspace")
     for member in _list(workspace, "members"):

@@ -51,7 +51,7 @@ def _targets(node: ast.AST) -> list[ast.expr]:
 def _called(node: ast.Call, names: Names, started: set[int]) -> Iterator[Sign]:
     called = names.dotted(node.func)
     if called in ("setattr", "delattr", "builtins.setattr", "object.__setattr__") and len(node.args) >= 2:
-        attribute = node.args[1].value if isinstance(node.args[1], ast.Constant) else "?"
+        attribute = str(node.args[1].value) if isinstance(node.args[1], ast.Constant) else "?"
         yield from _patched(node, f"{names.dotted(node.args[0])}.{attribute}", names)
     elif id(node) in started and called.rpartition(".")[2] in ("patch", "object") and node.args:
         first = node.args[0]
@@ -65,7 +65,7 @@ def _called(node: ast.Call, names: Names, started: set[int]) -> Iterator[Sign]:
 def _target_name(target: ast.expr, names: Names) -> str:
     if isinstance(target, ast.Subscript):
         owner = names.dotted(target.value)
-        key = target.slice.value if isinstance(target.slice, ast.Constant) else "?"
+        key = str(target.slice.value) if isinstance(target.slice, ast.Constant) else "?"
         return f"{owner}[{key}]" if owner else ""
     return names.dotted(target) if isinstance(target, ast.Attribute) else ""
 

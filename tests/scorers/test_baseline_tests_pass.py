@@ -1,0 +1,220 @@
+"""baseline_tests_pass: real trees, real pytest, real sandboxes."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from steelyard.errors import InfraError
+from steelyard.scorers.baseline_tests_pass import BaselineTestsPass
+from tests.scorers.truth import FILES, FIXED, PYTEST, contents, worked
+
+BROKEN = FIXED.replace("return a + b", "return a * b")
+EXIT = "import os\n\nos._exit(0)\n"
+FORGED = FIXED.replace("return a + b", "return 0") + (
+    "\n\nimport atexit, os, sys\n\n\ndef _forge():\n"
+    "    path = [w.split('=')[1] for w in sys.argv if w.startswith('--junitxml=')][0]\n"
+    "    open(path, 'w').write('<testsuite><testcase name=\"x\"/></testsuite>')\n\n\natexit.register(_forge)\n"
+)
+
+
+def scorer(**fields: Any) -> BaselineTestsPass:
+    """The scorer with this machine's own pytest."""
+    return BaselineTestsPass.model_validate({"name": "base", "command": PYTEST, **fields}, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict", "said"),
+    [
+        ({"calc.py": FIXED}, "PASS", "all 2 tests that pass on the baseline"),
+        ({"README.md": "x\n"}, "PASS", "all 2 tests"),
+        ({"calc.py": BROKEN}, "FAIL", "tests.test_calc::test_add: passed on the baseline, failed now"),
+        ({"calc.py": BROKEN, "tests/test_calc.py": "def test_add():\n    pass\n"}, "FAIL", "test_add"),
+        ({"calc.py": BROKEN, "tests/test_calc.py": None}, "FAIL", "test_add"),
+        ({"calc.py": BROKEN, "pytest.ini": "[pytest]\naddopts = --co\n"}, "FAIL", "test_add"),
+        (
+            {"calc.py": BROKEN, "conftest.py": "def pytest_collection_modifyitems(items):\n    items.clear()\n"},
+            "FAIL",
+            "test_add",
+        ),
+        ({"calc.py": EXIT}, "FAIL", "wrote no report (exit code 0)"),
+        ({"calc.py": "def add(a, b)\n"}, "FAIL", "not collected"),
+        ({"calc.py": FORGED}, "FAIL", "not collected"),
+        ({"calc.py": None}, "FAIL", "not collected"),
+    ],
+    ids=[
+        "fixed",
+        "other file",
+        "broken",
+        "weakened",
+        "deleted",
+        "nothing runs",
+        "hook",
+        "exit",
+        "syntax",
+        "forged",
+        "gone",
+    ],
+)
+def test_the_baselines_tests_decide(change: dict[str, str | None], verdict: str, said: str, tmp_path: Path) -> None:
+    """Whatever the agent did to tests, hooks or configuration, its code meets the tests of the baseline."""
+    with worked(tmp_path, change) as (evidence, sandbox, tree):
+        before = contents(tree)
+        grade = scorer().score(evidence, sandbox)
+        left = contents(tree)
+
+    assert grade.verdict == verdict, grade
+    assert said in grade.detail
+    assert left == before, "the tree is as the agent left it"
+
+
+@pytest.mark.parametrize(
+    ("code", "pattern", "verdict"),
+    [
+        (FIXED, "tests.test_calc::test_sub", "PASS"),
+        (FILES["calc.py"] + "\n", "*::test_sub", "FAIL"),
+        (FIXED, "*::test_other", "FAIL"),
+    ],
+    ids=["fixed", "not fixed", "no such test"],
+)
+def test_what_failed_before_may_be_made_to_pass(code: str, pattern: str, verdict: str, tmp_path: Path) -> None:
+    """`must_pass` names tests that fail on the baseline and must pass now; a name that no test has is not fulfilled."""
+    with worked(tmp_path, {"calc.py": code}) as (evidence, sandbox, _tree):
+        grade = scorer(must_pass=[pattern]).score(evidence, sandbox)
+
+    assert grade.verdict == verdict, grade.detail
+
+
+def test_links_and_modes_come_back(tmp_path: Path) -> None:
+    """What the agent made of files is there again afterwards, links and scripts too."""
+    tree = tmp_path / "tree"
+    with worked(tmp_path, {"run.sh": "#!/bin/sh\n", "calc.py": FIXED}) as (evidence, sandbox, _):
+        (tree / "run.sh").chmod(0o755)
+        grade = scorer().score(evidence, sandbox)
+
+        assert grade.verdict == "PASS", grade.detail
+        assert os.access(tree / "run.sh", os.X_OK)
+
+
+def test_a_link_out_of_the_tree_is_not_followed(tmp_path: Path) -> None:
+    """A link in the place of the tests' directory: nothing outside is touched, and the tests still run."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "test_calc.py").write_text("precious")
+    from steelyard.worktree.diff import capture
+    from steelyard.worktree.snapshot import take_baseline
+
+    with worked(tmp_path, {"calc.py": BROKEN}) as (evidence, sandbox, tree):
+        shutil.copytree(tree, tmp_path / "again")
+        (tmp_path / "again" / "calc.py").write_text(FILES["calc.py"])
+        baseline = take_baseline(tmp_path / "again", tmp_path / "base2")
+        shutil.rmtree(tree / "tests")
+        (tree / "tests").symlink_to(outside)
+        captured = capture(tree, baseline, tmp_path / "keep2")
+        from dataclasses import replace
+
+        evidence = replace(
+            evidence,
+            diff=captured.diff,
+            before=captured.before,
+            after=captured.after,
+            baseline_files=captured.baseline_files,
+        )
+        grade = scorer().score(evidence, sandbox)
+
+    assert grade.verdict == "FAIL"
+    assert "test_add: passed on the baseline, failed now" in grade.detail
+    assert [path.name for path in outside.iterdir()] == ["test_calc.py"]
+    assert (outside / "test_calc.py").read_text() == "precious"
+
+
+def test_a_baseline_that_says_nothing_is_nobodys_fault(tmp_path: Path) -> None:
+    """Where the command does not even run on the untouched baseline, no arm pays."""
+    with (
+        worked(tmp_path, {"calc.py": FIXED}) as (evidence, sandbox, _tree),
+        pytest.raises(InfraError, match="on the untouched baseline: the runner wrote no report"),
+    ):
+        scorer(command="true {junit}").score(evidence, sandbox)
+
+
+def test_without_a_passing_test_it_does_not_apply(tmp_path: Path) -> None:
+    """Nothing passed before and nothing is owed: neither PASS nor FAIL."""
+    files = {"tests/test_a.py": "def test_a():\n    assert False\n"}
+    with worked(tmp_path, {"x.py": "\n"}, files) as (evidence, sandbox, _tree):
+        assert scorer().score(evidence, sandbox).verdict == "N/A"
+
+
+def test_running_out_of_time_fails(tmp_path: Path) -> None:
+    """Code that never ends under the baseline's tests."""
+    files = {"calc.py": "PATIENT = False\n", "check.sh": "echo '<testsuite><testcase name=\"a\"/></testsuite>' > $1\n"}
+    files["check.sh"] += "if grep -q True calc.py; then sleep 600; fi\n"
+    with worked(tmp_path, {"calc.py": "PATIENT = True\n"}, files) as (evidence, sandbox, _tree):
+        grade = scorer(framework="junit", command="sh check.sh {junit}", timeout_s=3).score(evidence, sandbox)
+
+    assert grade.verdict == "FAIL"
+    assert "timed out after 3 s" in grade.detail
+
+
+def test_reports_that_lay_there_before_do_not_count(tmp_path: Path) -> None:
+    """Report files are removed before the run; one that the agent left behind is no result."""
+    files = {
+        "calc.py": "ok\n",
+        "check.sh": "mkdir -p out; grep -q ok calc.py && echo '<testsuite><testcase name=\"a\"/></testsuite>' > out/TEST-a.xml\n",
+    }
+    fake = '<testsuite><testcase name="a"/></testsuite>'
+    with worked(tmp_path, {"calc.py": "bad\n", "out/TEST-b.xml": fake}, files) as (evidence, sandbox, _tree):
+        grade = scorer(framework="junit", command="sh check.sh", reports=["out/*.xml"]).score(evidence, sandbox)
+
+    assert grade.verdict == "FAIL"
+    assert "no report that matches" in grade.detail
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"command": "pytest -q"}, "tells no test results"),
+        ({"command": None, "framework": "junit"}, "has no usual command"),
+        ({"timeout_s": 0}, "timeout_s"),
+        ({"tests": ["../x"]}, "must stay in the tree"),
+        ({"tests": []}, "tests"),
+        ({"framework": "nose"}, "framework"),
+    ],
+)
+def test_bad_fields_are_refused(fields: dict[str, Any], why: str) -> None:
+    """A command that tells no results can't be graded by test."""
+    with pytest.raises(ValidationError, match=why):
+        scorer(**fields)
+
+
+def test_every_framework_has_a_way_to_tell() -> None:
+    """The usual command of each framework is enough."""
+    for name in ("pytest", "jest", "vitest", "node", "go", "cargo", "maven", "gradle"):
+        one = BaselineTestsPass.model_validate({"name": "x", "framework": name}, strict=False)
+        assert one.is_required
+
+
+@pytest.mark.slow
+def test_real_cargo_tests(tmp_path: Path) -> None:
+    """The output of libtest decides: the tests beside the code are the agent's, those in tests/ the baseline's."""
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not installed")
+    files = {
+        "Cargo.toml": '[package]\nname = "kit"\nversion = "0.1.0"\nedition = "2021"\n',
+        ".gitignore": "target\nCargo.lock\n",
+        "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n",
+        "tests/all.rs": "#[test]\nfn adds() {\n    assert_eq!(kit::add(1, 2), 3);\n}\n",
+    }
+    change = {"src/lib.rs": files["src/lib.rs"].replace("a + b", "a * b"), "tests/all.rs": "#[test]\nfn adds() {}\n"}
+    home = {
+        name: os.environ.get(name, str(Path.home() / default))
+        for name, default in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"))
+    }
+    command = " ".join(f"{name}={value}" for name, value in home.items()) + " cargo test --offline --no-fail-fast 2>&1"
+    with worked(tmp_path, change, files) as (evidence, sandbox, _tree):
+        grade = scorer(framework="cargo", command=command).score(evidence, sandbox)
+
+    assert grade.verdict == "FAIL", grade
+    assert "tests/all.rs::adds: passed on the baseline, failed now" in grade.detail
