@@ -94,6 +94,8 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
         (b"a: 1\nb: caf\xe9\n", "file.yaml:2:7: byte 0xe9 is not UTF-8"),
         ("a: b".encode("utf-16"), "file.yaml:1:1: byte 0xff is not UTF-8"),
         ("a:\n\tb: 1\n", "file.yaml:2:1: not valid YAML: "),
+        ("a:\n\tb: 1\n", "; YAML is indented with spaces, never with tabs"),
+        ("a:\r\r\tb: [\r", "file.yaml:3:1: not valid YAML: "),
         ("a: 'x\n", "not valid YAML: "),
         ("a: \x00\n", "file.yaml:1:4: not valid YAML: character #x0000 is not allowed"),
         ("ü: \x1b[31m\n", "file.yaml:1:4: not valid YAML: character #x001b is not allowed"),

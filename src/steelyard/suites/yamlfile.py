@@ -112,6 +112,9 @@ def _events(text: str) -> Iterator[Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
+        line = "".join(text.split("\n", mark.line + 1)[mark.line : mark.line + 1]) if mark else ""
+        if line[: len(line) - len(line.lstrip())].count("\t"):
+            what += "; YAML is indented with spaces, never with tabs"
         yield _Broken((mark.line + 1, mark.column + 1) if mark else (1, 1), f"not valid YAML: {visible(what)}")
     except yaml.YAMLError as error:
         position = getattr(error, "position", 0) or 0
