@@ -30,7 +30,7 @@ _SAFE = (
 
 
 class GitError(Exception):
-    """Git said no; `str` is the last line of what it said."""
+    """Git said no; `str` is the line that says why: the first fatal one, else the last."""
 
 
 def sealed_env() -> dict[str, str]:
@@ -88,5 +88,6 @@ def git(
         raise InputError("git is not installed; install git 2.30 or newer and run again") from error
     if done.returncode != 0:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitError(lines[-1] if lines else f"git ended with {done.returncode}")
+        fatal = [line for line in lines if line.startswith("fatal: ")]
+        raise GitError((fatal or lines[-1:] or [f"git ended with {done.returncode}"])[0])
     return done.stdout
