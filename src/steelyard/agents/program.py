@@ -117,7 +117,10 @@ class ProgramAgent(Agent):
         error = decide(result, heard.error, turn.timeout_s, heard.acted, self.executable)
         if error is None:
             error = silent(result, heard.finished, did)
-        usage, more = self.priced(heard.usage, heard.model or self.model)
+        used = heard.usage
+        if result.timed_out and used.total_tokens == 0:  # the request it was killed in is in nobody's totals
+            used = Usage(steps=used.steps, tool_calls=used.tool_calls)
+        usage, more = self.priced(used, heard.model or self.model)
         response = heard.response.replace("\0", "�")
         return TurnResult(
             exit_code=result.exit_code,

@@ -35,6 +35,7 @@ SCRIPTS: dict[str, list[Any]] = {
     "cut-once": [{"text": "whole", "fault": {"cut_after": 3, "times": 1}}],
     "overflow": [{"fault": {"overflow": True}}],
     "hang": [MORE, {"text": "never", "delay_s": 600}],
+    "hang-at-once": [{"text": "never", "delay_s": 600}],
     "excuse": [
         {"text": "API Error: 429 rate_limit_error", "calls": [{"shell": "echo 'HTTP 429 Too Many Requests'"}]},
         {"text": "Error: 401 authentication_error, overloaded_error", "calls": [{"shell": "kill -9 $PPID"}]},

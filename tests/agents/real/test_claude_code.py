@@ -103,6 +103,15 @@ def test_a_timeout_keeps_what_was_done(take: Take, model: ScriptedModel) -> None
     assert result.session_id is not None
 
 
+def test_a_timeout_in_the_first_request_is_not_free(take: Take) -> None:
+    """It says that it used nothing, but what the service had begun to answer is not known."""
+    result = take(CLAUDE, "hang-at-once", timeout_s=6)
+
+    assert result.error is not None
+    assert result.error.error_class == "agent_timeout"
+    assert (result.usage.total_tokens, result.usage.cost_usd, result.usage.cost_source) == (None, None, "unknown")
+
+
 def test_it_cannot_excuse_itself(take: Take) -> None:
     """Words of a rate limit and killing its own program are a crash, not infrastructure."""
     result = take(CLAUDE, "excuse")
