@@ -182,6 +182,13 @@ def test_a_budget_stops_and_resume_remembers_it(shop: Shop) -> None:
     assert "budget of $2" in first["stopped_by"]
 
 
+def test_a_budget_says_what_it_could_not_count(shop: Shop) -> None:
+    """Runs whose cost nobody knows can't use up money: that is said, not passed over."""
+    done = shop.steelyard("run", suite(shop), "--sandbox", "local", "--max-cost", "2")
+
+    assert "budget: what 4 runs cost is not known and not counted" in done.stdout
+
+
 def test_hostile_output_does_not_reach_the_terminal(shop: Shop) -> None:
     """Control codes that an agent prints are shown, not obeyed."""
     name = suite(shop, "printf '\\\\033[2Jgone\\\\007'; exit 1", GOOD)

@@ -114,7 +114,7 @@ def test_a_budget_stops_new_runs_and_says_so() -> None:
 
     assert report.finished == 3
     assert report.left == 7
-    assert report.stopped_by == "the budget of $3 is used up ($3.00 spent)"
+    assert report.stopped_by == "the budget of $3 is used up ($3.0000 spent)"
     assert stopped
 
 

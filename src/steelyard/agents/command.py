@@ -140,7 +140,7 @@ def failure(result: ExecResult, timeout_s: float) -> RunError | None:
         return AgentError("budget_exceeded", "ended for filling more disk than limits.disk_mb allows")
     if result.timed_out:
         return AgentError(
-            "agent_timeout", f"still running after {timeout_s:g} s; raise limits.timeout_s to give it more"
+            "agent_timeout", f"still running after {timeout_s:.4g} s; raise limits.timeout_s to give it more"
         )
     if result.exit_code != 0:
         return AgentError("agent_crashed", f"exit code {result.exit_code}; its last output is in the run's stderr")

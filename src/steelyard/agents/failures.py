@@ -69,7 +69,7 @@ def decide(result: ExecResult, stated: RunError | None, timeout_s: float, acted:
     if result.over_disk:
         return AgentError("budget_exceeded", "ended for filling more disk than limits.disk_mb allows")
     if result.timed_out:
-        reason = f"still running after {timeout_s:g} s; raise limits.timeout_s to give it more"
+        reason = f"still running after {timeout_s:.4g} s; raise limits.timeout_s to give it more"
         return AgentError("agent_timeout", reason)
     if not acted and code in NOT_FOUND:
         return InfraError("agent_unavailable", f"'{program}' can't be started in the sandbox; {_how(program)}")

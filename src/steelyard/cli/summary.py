@@ -150,6 +150,7 @@ class Totals:
     gaps: GapTally = field(default_factory=GapTally)
     runs: int = 0
     measured: int = 0
+    unpriced: int = 0
     last: str | None = None
 
     def counting(self, rated: Iterator[Rated]) -> Iterator[Rated]:
@@ -162,6 +163,7 @@ class Totals:
         run = one.run
         self.runs += 1
         self.measured += not run.is_infrastructure
+        self.unpriced += run.usage.cost_usd is None
         self.last = run.run_id
         self.gaps.add(run)
         self.arms.setdefault(run.arm, ArmTotals()).add(one)
@@ -252,6 +254,9 @@ def _show(
         say(gap.sentence())
     for line in totals.broken:
         say(f"not measured: {line}")
+    if totals.unpriced and experiment.settings.get("max_cost_usd") is not None:
+        count = "1 run" if totals.unpriced == 1 else f"{totals.unpriced} runs"
+        say(f"budget: what {count} cost is not known and not counted; give the arm `prices`, or use --max-tokens")
     if report.stopped_by is not None:
         say(f"stopped: {report.stopped_by}; {report.left} runs left; steelyard run {experiment.suite_path} --resume")
     if comparison is not None:

@@ -33,7 +33,7 @@ class Budget:
     def reached(self, now: float) -> str | None:
         """Which limit is used up, in words."""
         if self.max_cost_usd is not None and self.cost_usd >= self.max_cost_usd:
-            return f"the budget of ${self.max_cost_usd:g} is used up (${self.cost_usd:.2f} spent)"
+            return f"the budget of ${self.max_cost_usd:g} is used up (${self.cost_usd:.4f} spent)"
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
             return f"the budget of {self.max_tokens} tokens is used up ({self.tokens} spent)"
         if self.max_seconds is not None and now - self.started >= self.max_seconds:
