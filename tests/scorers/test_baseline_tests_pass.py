@@ -162,7 +162,8 @@ def test_reports_that_lay_there_before_do_not_count(tmp_path: Path) -> None:
     """Report files are removed before the run; one that the agent left behind is no result."""
     files = {
         "calc.py": "ok\n",
-        "check.sh": "mkdir -p out; grep -q ok calc.py && echo '<testsuite><testcase name=\"a\"/></testsuite>' > out/TEST-a.xml\n",
+        "check.sh": "mkdir -p out; grep -q ok calc.py && "
+        "echo '<testsuite><testcase name=\"a\"/></testsuite>' > out/TEST-a.xml\n",
     }
     fake = '<testsuite><testcase name="a"/></testsuite>'
     with worked(tmp_path, {"calc.py": "bad\n", "out/TEST-b.xml": fake}, files) as (evidence, sandbox, _tree):
@@ -194,27 +195,3 @@ def test_every_framework_has_a_way_to_tell() -> None:
     for name in ("pytest", "jest", "vitest", "node", "go", "cargo", "maven", "gradle"):
         one = BaselineTestsPass.model_validate({"name": "x", "framework": name}, strict=False)
         assert one.is_required
-
-
-@pytest.mark.slow
-def test_real_cargo_tests(tmp_path: Path) -> None:
-    """The output of libtest decides: the tests beside the code are the agent's, those in tests/ the baseline's."""
-    if shutil.which("cargo") is None:
-        pytest.skip("cargo is not installed")
-    files = {
-        "Cargo.toml": '[package]\nname = "kit"\nversion = "0.1.0"\nedition = "2021"\n',
-        ".gitignore": "target\nCargo.lock\n",
-        "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n",
-        "tests/all.rs": "#[test]\nfn adds() {\n    assert_eq!(kit::add(1, 2), 3);\n}\n",
-    }
-    change = {"src/lib.rs": files["src/lib.rs"].replace("a + b", "a * b"), "tests/all.rs": "#[test]\nfn adds() {}\n"}
-    home = {
-        name: os.environ.get(name, str(Path.home() / default))
-        for name, default in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"))
-    }
-    command = " ".join(f"{name}={value}" for name, value in home.items()) + " cargo test --offline --no-fail-fast 2>&1"
-    with worked(tmp_path, change, files) as (evidence, sandbox, _tree):
-        grade = scorer(framework="cargo", command=command).score(evidence, sandbox)
-
-    assert grade.verdict == "FAIL", grade
-    assert "tests/all.rs::adds: passed on the baseline, failed now" in grade.detail
