@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from steelyard.compare.parity import ArmFacts, parity_notes
 from steelyard.compare.table import Columns, RecordTable, refuse_duplicates
 from steelyard.compare.weigh import MIN_REPEATS, weigh
-from steelyard.domain.comparison import Comparison, Treatment
+from steelyard.domain.comparison import Comparison, Disagreement, Treatment
 from steelyard.domain.run import Run
 from steelyard.domain.suite import Arm, CompareSpec
+from steelyard.formulas.gates import HARD_CONSTRAINT, NOT_CONVINCING, WARNING, gates_of
 from steelyard.formulas.records import record_of
 
 TREATED_RESAMPLES = 2000
 MOST_FILES = 20
+MOST_RUN_IDS = 3  # of one reading and arm: enough to begin reading, `runs --disagree` lists all
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Material:
     columns: Columns = field(default_factory=Columns)
     facts: dict[str, ArmFacts] = field(default_factory=dict)
     arms: dict[str, Arm] = field(default_factory=dict)
+    disagreeing: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     def add(self, run: Run, arm: str | None = None) -> None:
         """One more run, under another arm's name where two experiments share one."""
@@ -30,6 +33,9 @@ class Material:
         facts = self.facts.setdefault(name, ArmFacts())
         if not run.is_infrastructure:
             facts.add(run)
+            reading = gates_of(run).disagreement if run.judge is not None else None
+            if reading is not None:
+                self.disagreeing.setdefault((reading, name), []).append(run.run_id)
 
     def table(self) -> RecordTable:
         """The records as columns."""
@@ -60,7 +66,17 @@ def weigh_runs(
     parity = parity_notes(material.facts, material.arms, names)
     treatment = tuple(_treatment(table, material.facts, names, spec))
     notes = [*answer.notes, *(f"parity: {note}" for note in parity), *_treatment_notes(treatment)]
-    return answer.model_copy(update={"parity": tuple(parity), "treatment": treatment, "notes": tuple(notes)})
+    found = {"parity": tuple(parity), "treatment": treatment, "notes": tuple(notes)}
+    return answer.model_copy(update={**found, "disagreements": tuple(_disagreements(material, names))})
+
+
+def _disagreements(material: Material, names: tuple[str, str]) -> Iterable[Disagreement]:
+    """What the gates of the two arms' runs disagree on, reading by reading."""
+    for reading in (HARD_CONSTRAINT, NOT_CONVINCING, WARNING):
+        for name in names:
+            runs = material.disagreeing.get((reading, name), [])
+            if runs:
+                yield Disagreement(reading=reading, arm=name, runs=len(runs), run_ids=tuple(runs[:MOST_RUN_IDS]))
 
 
 def _treatment(

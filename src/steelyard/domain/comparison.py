@@ -173,6 +173,15 @@ class Treatment(Record):
     composite_delta: Delta | None = None
 
 
+class Disagreement(Record):
+    """Runs of an arm on which programs, judge and warnings do not say the same: the reading, how many, some of them."""
+
+    reading: str
+    arm: str
+    runs: int
+    run_ids: tuple[str, ...]
+
+
 class Comparison(Record):
     """The answer: verdict (seed 000), decision (seed 004), whether to promote and why not, and every number behind."""
 
@@ -198,3 +207,4 @@ class Comparison(Record):
     parity: tuple[str, ...] = ()
     treatment: tuple[Treatment, ...] = ()
     method: str = ""
+    disagreements: tuple[Disagreement, ...] = ()

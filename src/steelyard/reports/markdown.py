@@ -25,6 +25,8 @@ def render(view: View) -> str:
     if view.others is not None:
         parts.append(f"### All arms against {code(view.baseline)}\n\n{table(view.others, named=1)}")
     parts.append(_tasks(view))
+    if view.disagreements is not None:
+        parts.append(f"### Gates that disagree\n\n{table(view.disagreements, named=1)}")
     if view.treatment is not None:
         parts.append(f"### Treatment received\n\n{table(view.treatment, named=1)}")
     if view.parity:

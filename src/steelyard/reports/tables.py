@@ -165,3 +165,17 @@ def _role(comparison: Comparison, name: str) -> str:
     """Which of the two an arm is, unless its name says so."""
     role = {comparison.baseline: "baseline", comparison.candidate: "candidate"}.get(name)
     return "" if role is None or role == name else f" ({role})"
+
+
+def disagreements(comparison: Comparison) -> Table | None:
+    """Runs on which programs, judge and warnings do not say the same, by reading."""
+    rows = tuple(
+        (
+            words.name(one.arm),
+            one.reading,
+            f"{one.runs:,}",
+            ", ".join(words.name(run_id) for run_id in one.run_ids) + (", …" if one.runs > len(one.run_ids) else ""),
+        )
+        for one in comparison.disagreements
+    )
+    return Table(("arm", "reading", "runs", "see"), rows) if rows else None

@@ -105,6 +105,7 @@ class View:
     excluded: Table | None
     unpaired: Table | None
     treatment: Table | None
+    disagreements: Table | None
     parity: tuple[str, ...]
     notes: tuple[str, ...]
     method: tuple[str, ...]
@@ -140,6 +141,7 @@ def view_of(comparison: Comparison, link: Link | None = None) -> View:
         excluded=tables.excluded(comparison),
         unpaired=tables.unpaired(comparison),
         treatment=tables.treatment(comparison),
+        disagreements=tables.disagreements(comparison),
         parity=tuple(map(words.visible, comparison.parity[:MOST_NOTES])),
         notes=tuple(words.visible(n) for n in comparison.notes[:MOST_NOTES] if not n.startswith("parity: ")),
         method=method(comparison),
