@@ -57,6 +57,8 @@ def conclude(
 
 def weighed(store: "Store", experiment: Experiment) -> "tuple[Comparison | None, dict[str, Cost]]":
     """The arms weighed against each other (None with fewer than two that ran), and the baseline's mean cost by task."""
+    if len(experiment.arms) == 1:
+        return None, {}  # nothing to compare, so what compares need not be loaded
     from steelyard.compare.runs import material_of, weigh_runs
 
     costs: dict[str, list[Cost]] = {}
