@@ -374,3 +374,15 @@ def test_a_bad_scorers_file_names_its_mistakes(place: Path, text: str, expected:
         load_scorers(write(place, text))
 
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ['"a\\nb"', '""', '" x"', "x" * 201])
+def test_a_workspace_has_a_name_that_can_be_typed(tmp_path: Path, name: str) -> None:
+    """It stands in lists, tokens and addresses, so it is printable text of bounded length."""
+    file = tmp_path / "suite.yaml"
+    file.write_text(
+        f"workspace: {name}\ntasks: [{{id: t, prompt: hi}}]\narms: {{a: {{agent: command, command: 'true'}}}}\n"
+    )
+
+    with pytest.raises(SuiteError, match=r"suite\.yaml:1:12: workspace: "):
+        load_suite(file)

@@ -151,7 +151,7 @@ class CompareSpec(Record):
 class Suite(Record):
     """A whole suite file: tasks × arms × repeats."""
 
-    workspace: str = "default"
+    workspace: str = Field(default="default", max_length=200)
     tasks: tuple[Task, ...]
     arms: tuple[Arm, ...]
     compare: CompareSpec = CompareSpec()

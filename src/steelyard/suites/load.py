@@ -37,6 +37,9 @@ def load_suite(file: Path) -> Suite:
     unknown_keys(node, _TOP, "", problems)
     tasks = _tasks(node, Scenarios(node.child("scenarios"), root, problems), problems)
     arms = _arms(node, root, problems)
+    workspace = node.child("workspace")
+    if workspace is not None and isinstance(workspace.value, str):
+        name_is_fine(workspace.value, workspace.at, "workspace", problems)
     top = {key: value.plain() for key, value in node.value.items() if key in _TOP[4:] or key == "workspace"}
     suite = check(Suite, {**top, "tasks": [], "arms": []}, node, "", problems)
     _compared(node, problems)
