@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-
-from steelyard.store.database import open_store
 from tests.web.pages.many import add_many, name_of
 from tests.web.server import Served, serving
+
+from steelyard.store.database import open_store
 
 PAGES = (
     ("runs, newest", "/runs"),

@@ -21,7 +21,6 @@ PAGES = {
 def main(folder: Path) -> None:
     """Write one picture a page in light and in dark, and the list as a telephone shows it."""
     from playwright.sync_api import sync_playwright
-
     from tests.web.pages.world import make_world
     from tests.web.server import serving
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from steelyard.store import explore as exploring
 from steelyard.store.database import Store, open_store
 from steelyard.store.explore import SORTS, Place, Question, explore
 from steelyard.store.reads import RunFilter
@@ -103,10 +102,9 @@ def test_filters_leave_exactly_what_matches(store: Store, question: Question, ma
 
 
 @pytest.mark.parametrize("sort", ["newest", "cost", "score"])
-def test_a_page_stops_looking_and_the_next_goes_on(store: Store, sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_stops_looking_and_the_next_goes_on(store: Store, sort: str) -> None:
     """With a window smaller than the gaps between matches, pages may be short or empty, but nothing is lost."""
-    monkeypatch.setattr(exploring, "WINDOW", 7)
-    question = Question(text="task-11", sort=sort)
+    question = Question(text="task-11", sort=sort, window=7)
     early = explore(store.database, question, limit=17)
     assert early.stopped_early
     rows = walk(store, question)

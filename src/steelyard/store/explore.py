@@ -5,11 +5,11 @@ checked on the way, for at most `WINDOW` runs a page: a page that found too few 
 goes on from there. So each page costs the same with a thousand runs and with a million.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, or_, select, tuple_
+from sqlalchemy import asc, desc, func, or_, select, tuple_
 
 from steelyard.domain.record import JsonObject, canonical_json
 from steelyard.store import schema
@@ -57,7 +57,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Question:
-    """Which runs, in which order; `text` is looked for in names, `tag` and `run_gate` must be the run's."""
+    """Which runs, in which order; `text` is looked for in names, `tag` and `run_gate` must be the run's.
+
+    A page looks through at most `window` runs.
+    """
 
     wanted: RunFilter = field(default_factory=RunFilter)
     text: str | None = None
@@ -65,6 +68,7 @@ class Question:
     run_gate: str | None = None
     sort: str = NEWEST
     ascending: bool = False
+    window: int = WINDOW
 
     @property
     def column(self) -> str:
@@ -169,19 +173,19 @@ class _Walk:
         """The next rows that match everything, and where the walk was broken off before there were enough."""
         question = self.question
         column = _RUNS[question.column]
-        turn = (lambda c: c.asc()) if question.ascending else (lambda c: c.desc())
+        turn = asc if question.ascending else desc
         order = [turn(_RUNS.seq)] if question.sort == NEWEST else [turn(column), turn(_RUNS.seq)]
         inside = [*self.first, *self.narrow, *_times(question), *base]
         walk = select(*_COLUMNS).where(*inside).order_by(*order)
         outside = _rest(question, self.narrow)
         if not outside:
             return [dict(row) for row in self.connection.execute(walk.limit(limit)).mappings()], None
-        window = walk.limit(WINDOW).subquery("walk")
+        window = walk.limit(question.window).subquery("walk")
         query = select(window).where(*[condition(window.c) for condition in outside]).limit(limit)
         found = [dict(row) for row in self.connection.execute(query).mappings()]
         if len(found) >= limit:
             return found, None
-        last = select(column, _RUNS.seq).where(*inside).order_by(*order).offset(WINDOW - 1).limit(1)
+        last = select(column, _RUNS.seq).where(*inside).order_by(*order).offset(question.window - 1).limit(1)
         end = self.connection.execute(last).first()
         return found, None if end is None else Place(None if question.sort == NEWEST else end[0], end[1])
 
@@ -195,8 +199,8 @@ class _Walk:
             found = [(_RUNS.judge if name == "verdict" else _RUNS[name]) == storable(value)]
             if self.question.sort == NEWEST:
                 return found
-            some = select(_RUNS.seq).where(*self.first, *found).limit(WINDOW + 1).subquery()
-            if (self.connection.execute(select(func.count()).select_from(some)).scalar() or 0) <= WINDOW:
+            some = select(_RUNS.seq).where(*self.first, *found).limit(self.question.window + 1).subquery()
+            if (self.connection.execute(select(func.count()).select_from(some)).scalar() or 0) <= self.question.window:
                 return found
         return []
 
@@ -211,17 +215,13 @@ def _rest(question: Question, narrow: "list[ColumnElement[bool]]") -> list[Any]:
     """The conditions that are checked on the way, each as a function of the columns."""
     wanted = question.wanted
     kept = {"since", "until"} if question.sort == "finished" else set()
-    kept |= {str(condition.left.name) for condition in narrow}  # type: ignore[attr-defined]  # each is `column = value`
-    names = {"verdict": "judge"}
-    left = RunFilter(
-        **{
-            name: None if names.get(name, name) in kept or name == "workspace" else getattr(wanted, name)
-            for name in RunFilter.__dataclass_fields__
-        }
-    )
+    kept |= {str(condition.left.name) for condition in narrow}
+    kept |= {"verdict"} if "judge" in kept else set()
+    changes: dict[str, Any] = {name: None for name in RunFilter.__dataclass_fields__ if name in kept}
+    left = replace(wanted, workspace=None, **changes)
     found: list[Any] = []
     if left.disagree and question.sort == "disagreement":
-        left = RunFilter(**{**left.__dict__, "disagree": False})
+        left = replace(left, disagree=False)
     if left != EVERY_RUN:
         found += [lambda c, n=n: left.conditions(c)[n] for n in range(len(left.conditions()))]
     if question.run_gate is not None:

@@ -88,7 +88,8 @@ def _step(index: int, step: dict[str, Any], limit: int) -> StepView:
         failed = _is_error(result)
         head = "output, failed" if failed else "output"
         parts.append(Part(head, bounded(plain(result.get("content")), limit), failed))
-    metrics = step.get("metrics") if isinstance(step.get("metrics"), dict) else {}
+    given = step.get("metrics")
+    metrics: dict[str, Any] = given if isinstance(given, dict) else {}
     tokens = [
         f"{metrics[name]:,} {word}"
         for name, word in (("prompt_tokens", "in"), ("completion_tokens", "out"), ("cached_tokens", "cached"))
