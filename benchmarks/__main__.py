@@ -22,11 +22,14 @@ TITLES = {
     "scorecards": "Scorecards",
     "bootstrap": "Bootstrap",
     "coverage": "Interval coverage",
+    "false_alarms": "False alarms of the verdict",
+    "sequential": "Early stopping",
     "compare_records": "Comparing a million records",
     "transcripts": "Agent transcripts",
     "docker": "Docker overhead",
     "judging": "Judging",
     "service": "The service",
+    "truth": "Truth table",
 }
 
 
@@ -52,11 +55,15 @@ def _write(name: str, text: str) -> None:
     """Put a section's new table in its place."""
     path = HERE / "RESULTS.md"
     old = path.read_text() if path.exists() else ""
-    sections = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=^## |\Z)", old, re.M | re.S))
+    sections = dict(re.findall(r"^## ([^\n]+)\n\n(.*?)(?=^## |\Z)", old, re.MULTILINE | re.DOTALL))
     sections[TITLES[name]] = f"Machine: {machine()}.\n\n{text}\n\n"
-    head = "# Benchmark results\n\nWritten by `make bench`. Ratios are taken within one run; lower is better unless said.\n\n"
+    head = (
+        "# Benchmark results\n\nWritten by `make bench`. Ratios are taken within one run; lower is better unless said."
+    )
     ordered = [title for title in TITLES.values() if title in sections]
-    path.write_text(head + "".join(f"## {title}\n\n{sections[title].strip()}\n\n" for title in ordered).rstrip() + "\n")
+    path.write_text(
+        head + "\n\n" + "".join(f"## {title}\n\n{sections[title].strip()}\n\n" for title in ordered).rstrip() + "\n"
+    )
 
 
 if __name__ == "__main__":
