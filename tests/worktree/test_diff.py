@@ -446,6 +446,17 @@ def test_rights_that_were_taken_away_hide_nothing(tree: Path, captured: Capture)
     assert captured().diff.changed_files == ("src/calc.py", "src/util/text.py")
 
 
+@pytest.mark.parametrize("mode", [0, 0o300, 0o400])
+def test_rights_of_the_tree_itself_hide_nothing(tree: Path, captured: Capture, mode: int) -> None:
+    """Nor do they keep the tree from being read: that would make the run uncounted."""
+    (tree / "src/util/text.py").write_text("changed\n")
+    for folder in (tree / "src/util", tree / "src", tree):
+        folder.chmod(mode)
+
+    assert captured().diff.changed_files == ("src/util/text.py",)
+    assert tree.stat().st_mode & stat.S_IXUSR or os.geteuid() == 0
+
+
 def test_a_nul_byte_does_not_make_source_binary(tree: Path, captured: Capture) -> None:
     """Git would call the file binary and hide its lines; they are shown, and a real binary stays one."""
     (tree / "tests/test_a.js").write_bytes(b"// \0 a comment\nit.skip('x', () => {});\n")

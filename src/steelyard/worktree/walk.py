@@ -32,9 +32,15 @@ class _Level:
 def open_root(tree: Path) -> int | None:
     """A descriptor of the tree, or None when it is gone or was replaced by something that is no directory."""
     try:
-        return os.open(tree, _DIR)
+        return _enterable(os.open(tree, _DIR))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except PermissionError:
+        parent = os.open(tree.parent, _DIR)
+        try:
+            return _open_after_chmod(parent, tree.name, _DIR, stat.S_IRWXU)
+        finally:
+            os.close(parent)
     except OSError as error:
         if tree.is_symlink():
             return None
@@ -112,7 +118,7 @@ def _list(level: _Level, enter: Enter, visit: Visit) -> int:
 def open_directory(parent: int, name: str) -> int | None:
     """A descriptor of a directory in another, or None when no directory stands there; symlinks are no directories."""
     try:
-        return os.open(name, _DIR, dir_fd=parent)
+        return _enterable(os.open(name, _DIR, dir_fd=parent))
     except FileNotFoundError:
         return None
     except PermissionError:
@@ -166,6 +172,14 @@ def _mode(parent: int, name: str) -> int:
         return os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return 0
+
+
+def _enterable(fd: int) -> int:
+    """The same directory; one of ours that can be listed but not entered (the agent took that right away) is opened."""
+    found = os.fstat(fd)
+    if not found.st_mode & stat.S_IXUSR and found.st_uid == os.geteuid():
+        os.fchmod(fd, stat.S_IMODE(found.st_mode) | stat.S_IRWXU)
+    return fd
 
 
 def _open_after_chmod(parent: int, name: str, flags: int, bits: int) -> int | None:
