@@ -421,6 +421,27 @@ def test_few_tasks_have_no_interval_and_say_so() -> None:
     assert any("at least 5 tasks" in note for note in answer.notes)
 
 
+def test_an_interval_from_few_tasks_says_how_far_to_trust_it() -> None:
+    """Nine tasks have an interval and a warning, ten have no warning."""
+
+    def warned(tasks: int) -> bool:
+        names = [f"t{k}" for k in range(tasks)]
+        falling = {name: [0.5, 0.5 + k / 40] for k, name in enumerate(names)}
+        answer = compare(arms({name: [0.5, 0.5] for name in names}, falling))
+        assert answer.paired.composite_delta.ci95 is not None
+        return any("a 95 % interval is too narrow" in note for note in answer.notes)
+
+    assert [warned(9), warned(10)] == [True, False]
+
+
+def test_pairs_without_any_difference_tell_nothing_about_chance() -> None:
+    """Every pair gained the same: an interval without width, and no claim of what the design could have seen."""
+    answer = compare(arms({task: [0.5] * 2 for task in TASKS}, {task: [0.75] * 2 for task in TASKS}))
+    delta = answer.paired.composite_delta
+    assert (delta.ci95, delta.method, delta.minimum_detectable) == ((0.25, 0.25), "percentile", None)
+    assert any("no two pairs differed in" in note and "composite delta" in note for note in answer.notes)
+
+
 def test_three_arms_are_all_shown_against_the_baseline() -> None:
     """p-values are adjusted for the number of arms."""
     others = [r.model_copy(update={"arm": "c", "composite": 0.5}) for r in promotable() if r.arm == "a"]

@@ -201,7 +201,7 @@ def _bca(replicates: "Floats", mean: float, acceleration: float) -> Interval:
     slack = 1e-12 * max(abs(mean), float(np.abs(ordered[[0, -1]]).max()))
     below = (np.searchsorted(ordered, mean - slack) + np.searchsorted(ordered, mean + slack, side="right")) / 2
     share = float(below) / len(ordered)
-    if not 0 < share < 1:
+    if not 0 < share < 1 or ordered[-1] - ordered[0] <= slack:
         return Interval(_at(ordered, 0.025), _at(ordered, 0.975), "percentile", error)
     bias = normal_quantile(share)
     ends = []

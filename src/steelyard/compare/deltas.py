@@ -96,6 +96,8 @@ def _summarise(values: "Floats", starts: "Ints", resamples: int) -> list[Delta]:
         column = values[:, k]
         pilot = pilot_from(column, starts)
         smallest = detectable(pilot, pilot.repeats)
+        if shown(smallest) == 0:  # no two pairs differed: how much chance there is can't be known from them
+            smallest = None
         interval = ranges[k]
         deltas.append(
             Delta(

@@ -7,17 +7,18 @@ from typing import Literal
 from steelyard.compare.arms import arm_metrics, pick_arms
 from steelyard.compare.bootstrap import LEAST_TASKS, RESAMPLES
 from steelyard.compare.decision import decide
-from steelyard.compare.deltas import paired
+from steelyard.compare.deltas import MEASURES, paired
 from steelyard.compare.pairing import Composites, Sides, composites, sides
 from steelyard.compare.promotion import decided_by_default, fewest_repeats, reasons_against
 from steelyard.compare.significance import holm
 from steelyard.compare.table import RecordTable, table_of
 from steelyard.compare.verdict import Judgement, judge
-from steelyard.domain.comparison import Against, ArmMetrics, Comparison, Decision, Paired
+from steelyard.domain.comparison import Against, ArmMetrics, Comparison, Decision, Delta, Paired
 from steelyard.domain.run_record import RunRecord
 from steelyard.domain.suite import CompareSpec
 
 MIN_REPEATS = 5
+FEW_TASKS = 10  # below, intervals hold the truth less often than they say: measured
 METHOD = (
     "Deltas are candidate minus baseline over pairs of the same task and repeat. Intervals: 95 % BCa bootstrap of the "
     "mean, {resamples} resamples of tasks and then of pairs within them, seeded from the data (percentile where BCa is "
@@ -150,6 +151,14 @@ def _total(excluded: dict[str, dict[str, int]]) -> dict[str, int]:
     return dict(sorted(total.items()))
 
 
+def _deltas(pairs: Paired) -> list[tuple[str, Delta]]:
+    return [(name, getattr(pairs, name)) for name in MEASURES]
+
+
+def _same(delta: Delta) -> bool:
+    return delta.ci95 is not None and delta.ci95[0] == delta.ci95[1]
+
+
 def _notes(table: RecordTable, main: _Weighed, names: tuple[str, str]) -> list[str]:
     """What a reader must know before trusting the numbers."""
     pairs, scores, rows = main.pairs, main.scores, main.judgement.rows
@@ -161,6 +170,16 @@ def _notes(table: RecordTable, main: _Weighed, names: tuple[str, str]) -> list[s
         notes.append(
             f"pairs on {tasks} task{'s' if tasks > 1 else ''} only: "
             f"an interval needs at least {LEAST_TASKS} tasks to mean anything"
+        )
+    elif tasks < FEW_TASKS:
+        notes.append(
+            f"pairs on {tasks} tasks only: with fewer than {FEW_TASKS} a 95 % interval is too narrow "
+            "(it holds the truth in some 85 to 90 % of cases); look at the p-values too"
+        )
+    alike = [name.replace("_", " ") for name, delta in _deltas(pairs) if delta.pairs > 1 and _same(delta)]
+    if alike and tasks >= LEAST_TASKS:
+        notes.append(
+            f"no two pairs differed in {', '.join(alike)}: such an interval has no width and says nothing about chance"
         )
     if main.decision.provisional and pairs.pairs:
         notes.append("too few repeats for a promotion: the decision is provisional")
