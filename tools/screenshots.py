@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 PAGES = {
-    "runs": "/runs?workspace=many",
+    "runs": "/runs?workspace=demo",
     "disagreements": "/runs?workspace=odd&disagree=1",
     "run": "/runs/run_rich",
     "diff": "/runs/run_rich/diff?view=split",

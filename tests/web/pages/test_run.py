@@ -168,7 +168,9 @@ def test_an_unknown_artifact_names_those_there_are(pages: Served) -> None:
 def test_the_run_can_be_run_again_as_pasted(pages: Served) -> None:
     """The command quotes what a shell would take apart."""
     page = text_of(pages, "/runs/run_rich/files")
-    assert "steelyard run &#39;/suites/it&#39;&#34;&#39;&#34;&#39;s mine.yaml&#39; --task odd --arm plain" in page
+    assert (
+        "steelyard run &#39;/suites/it&#39;&#34;&#39;&#34;&#39;s mine.yaml&#39; --task fix-the-sum --arm plain" in page
+    )
 
 
 @pytest.mark.browser

@@ -25,7 +25,7 @@ HOSTILE = (
     "<iframe srcdoc='<script>parent.pwned=1</script>'>"
 )
 LONG = "A" * 10_000_000
-TASK = FrozenTask.of(Task(id="odd", prompt="Do it.", seed=Seed(empty=True), tags=("odd", HOSTILE)))
+TASK = FrozenTask.of(Task(id="fix-the-sum", prompt="Do it.", seed=Seed(empty=True), tags=("odd", HOSTILE)))
 
 
 def make_world(home: Path) -> None:
@@ -58,7 +58,7 @@ def _add_odd(store: Store) -> None:
 
 
 def _save(store: Store, number: int, run_id: str, changes: dict[str, Any], blobs: dict[str, bytes]) -> None:
-    fields = {"run_id": run_id, "workspace": "odd", "experiment": "exp_odd", "task_id": "odd"}
+    fields = {"run_id": run_id, "workspace": "odd", "experiment": "exp_odd", "task_id": "fix-the-sum"}
     run = run_of(number, **{**fields, "task_sha256": TASK.sha256, **changes})
     store.save(Finished(run, blobs), scored_at=AT)
 

@@ -39,11 +39,16 @@ def gates(found: Gates, scorers: tuple[ScorerResult, ...], error_class: str | No
     required = [s for s in scorers if s.mechanical and s.required and s.verdict != "N/A"]
     passed = sum(s.verdict == "PASS" for s in required)
     objective = f"{passed} of {len(required)} required checks passed" if required else "no required check applies"
-    judge = {"NOT_RUN": "the judge did not run", "UNPARSEABLE": "its reply could not be read"}
+    judge = {
+        "PASS": "finds the task done",
+        "FAIL": "does not find the task done",
+        "UNPARSEABLE": "its reply could not be read",
+        "NOT_RUN": "did not run",
+    }
     run = "completed within its limits" if found.run == "PASS" else error_class or "did not complete"
     return [
         Gate("Objective", found.objective, objective),
-        Gate("Judge", found.judge, judge.get(found.judge, "whether the task was done, in its opinion")),
+        Gate("Judge", found.judge, judge[found.judge]),
         Gate("Run", found.run, run.replace("_", " ")),
     ]
 

@@ -114,6 +114,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("run", "Run", _run),
     Column("task", "Task", lambda row: Cell(row["task_id"], more=f"#{row['repeat']}")),
     Column("arm", "Arm", _plain("arm")),
+    Column("disagreement", "Disagreement", _plain("disagreement"), sort="disagreement", shown=False),
     Column("status", "Status", _status, sort="status"),
     Column("objective", "Objective", lambda row: badge(row["objective"]), sort="objective"),
     Column("judge", "Judge", lambda row: badge(row["judge"]), sort="judge"),
@@ -133,7 +134,6 @@ COLUMNS: tuple[Column, ...] = (
     Column("files", "Files", _number("files_changed", text.count), numeric=True, shown=False),
     Column("steps", "Steps", _number("steps", text.count), numeric=True, shown=False),
     Column("tags", "Tags", _tags, shown=False),
-    Column("disagreement", "Disagreement", _plain("disagreement"), sort="disagreement", shown=False),
 )
 NAMES = tuple(column.name for column in COLUMNS)
 

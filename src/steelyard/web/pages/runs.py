@@ -55,6 +55,11 @@ def _view(request: Request, asked: Asked, found: Answer) -> dict[str, Any]:
         "twin": Asked(values=twin).address("/v1/runs"),
         "asked": asked,
         "fields": FIELDS,
+        "chips": [
+            (each.title, asked.values[each.name], asked.address(**{each.name: None}))
+            for each in FIELDS
+            if each.name in asked.values
+        ],
         "heads": [_head(asked, column) for column in columns],
         "rows": [[(column, column.cell(row)) for column in columns] for row in found.rows],
         "all_columns": [(column, column in columns) for column in COLUMNS if column.name != "run"],
