@@ -30,7 +30,7 @@ ALPHA = 0.05
 MARGIN = 0.05
 SHARES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.95)
 LARGEST_LOG = 690.0  # keeps e-values finite in JSON
-_STEPS = 50  # halvings of [-1, 1]: far below what is shown
+_STEPS = 36  # halvings of [-1, 1]: far below what is shown
 
 
 @dataclass(frozen=True)
