@@ -102,6 +102,11 @@ def test_one_arm_has_nothing_to_compare(shop: Shop) -> None:
     assert shop.json("run", suite(shop), "--arm", "after", "--sandbox", "local")["comparison"] is None
 
 
+def test_without_a_comparison_a_failed_run_is_exit_code_1(shop: Shop) -> None:
+    """One arm has no verdict, so its own checks decide."""
+    assert shop.steelyard("run", suite(shop), "--arm", "before", "--sandbox", "local").returncode == 1
+
+
 def test_nothing_measured_is_exit_code_3(shop: Shop) -> None:
     """Only infrastructure failures: nothing was learnt, and each try is kept."""
     found = shop.json("run", suite(shop, "no-such-agent-x", "no-such-agent-x"), "--sandbox", "local", code=3)

@@ -38,7 +38,10 @@ class Rated:
 def conclude(
     store: "Store", experiment: Experiment, report: Report, *, as_json: bool, waves: "Outcome | None" = None
 ) -> int:
-    """Say what came of an experiment; the exit code is the verdict's, or 3 when nothing could be measured."""
+    """Say what came of an experiment.
+
+    The exit code is the verdict's; without arms to compare, 1 when a run FAILs; 3 when nothing could be measured.
+    """
     comparison, references = weighed(store, experiment)
     totals = Totals()
     runs = totals.counting(rate(store, experiment, references))
@@ -52,7 +55,9 @@ def conclude(
         return 3
     if waves is not None and waves.found.decision == "regressed":
         return 1
-    return 1 if comparison is not None and comparison.verdict == "regressed" else 0
+    if comparison is None:
+        return 1 if totals.failed else 0
+    return 1 if comparison.verdict == "regressed" else 0
 
 
 def weighed(store: "Store", experiment: Experiment) -> "tuple[Comparison | None, dict[str, Cost]]":
@@ -152,6 +157,7 @@ class Totals:
     gaps: GapTally = field(default_factory=GapTally)
     runs: int = 0
     measured: int = 0
+    failed: int = 0
     unpriced: int = 0
     last: str | None = None
 
@@ -165,6 +171,7 @@ class Totals:
         run = one.run
         self.runs += 1
         self.measured += not run.is_infrastructure
+        self.failed += not run.is_infrastructure and overall(run.scorers) == "FAIL"
         self.unpriced += run.usage.cost_usd is None
         self.last = run.run_id
         self.gaps.add(run)
