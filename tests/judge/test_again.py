@@ -69,9 +69,9 @@ def test_the_evidence_is_the_same_and_the_cache_is_shared(shop: Shop) -> None:
     with raw_model(lambda asked: wire("openai", verdict_of(asked))) as model:
         made(shop, "--judge", "openai", **model.env)
         first = [asked.body["messages"] for asked in model.asked]
-        cached = rescore(shop, "--judge", "openai", **model.env)
+        cached = rescore(shop, "--judge", "openai", code=0, **model.env)
         between = len(model.asked)
-        anew = rescore(shop, "--judge", "openai", "--no-cache", **model.env)
+        anew = rescore(shop, "--judge", "openai", "--no-cache", code=0, **model.env)
         again = [asked.body["messages"] for asked in model.asked[between:]]
 
     assert len(first) == between == 4
