@@ -31,7 +31,7 @@ TASK = FrozenTask.of(Task(id="fix-the-sum", prompt="Do it.", seed=Seed(empty=Tru
 def make_world(home: Path) -> None:
     """Fill a store."""
     home.mkdir(parents=True, exist_ok=True)
-    demo = [*STEELYARD, "demo", "--repeats", "1", "--jobs", "2", "--json"]
+    demo = [*STEELYARD, "demo", "--repeats", "1", "--task", "slugs", "--task", "word-count", "--jobs", "2", "--json"]
     ran = subprocess.run(demo, env=environment(home), cwd=home, capture_output=True, text=True, timeout=240)
     assert ran.returncode == 0, ran.stderr
     with open_store(f"sqlite:///{home / 'steelyard.db'}", home / "artifacts") as store:
