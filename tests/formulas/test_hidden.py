@@ -2,18 +2,19 @@
 
 import json
 
-from steelyard.domain.grade import ScorerResult
+from steelyard.domain.grade import ScorerResult, Verdict
 from steelyard.domain.run import Parity, Run
 from steelyard.formulas.hidden import visible_hidden_gap
 
 
-def run(arm: str, visible: str, hidden: str | None, error_class: str | None = None) -> Run:
+def run(arm: str, visible: Verdict, hidden: Verdict | None, error_class: str | None = None) -> Run:
     """A run with a visible command and, maybe, hidden tests."""
-    results = [("unit", "command", visible)] + ([("hidden", "hidden_tests", hidden)] if hidden else [])
+    results: list[tuple[str, str, Verdict]] = [("unit", "command", visible)]
+    results += [("hidden", "hidden_tests", hidden)] if hidden else []
     scorers = [
         ScorerResult(
             name=name, type=kind, verdict=verdict, score=None, required=True, detail="", duration_s=0.0
-        ).model_dump(mode="json")  # type: ignore[arg-type]  # verdicts of the test
+        ).model_dump(mode="json")
         for name, kind, verdict in results
     ]
     fields = {

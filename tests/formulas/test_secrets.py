@@ -2,7 +2,7 @@ import base64
 import json
 import random
 import re
-from re import _parser  # type: ignore[attr-defined]  # the tree of an expression has no public name
+from re import _parser  # the tree of an expression has no public name
 from typing import Any
 from urllib.parse import quote
 

@@ -11,7 +11,9 @@ PACKAGE = '{"name": "web", "scripts": {"test": "jest", "build": "tsc"}, "jest": 
 MAKE = "build:\n\tpython -m build\n\ntest:\n\tpytest -q tests\n\n.PHONY: test\n"
 CI = "name: ci\non: [push]\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n      - name: tests\n        run: pytest -q\n"
 POM = "<project><build><plugins><plugin><artifactId>maven-surefire-plugin</artifactId><configuration>{}</configuration></plugin></plugins></build></project>\n"
-CARGO = '[package]\nname = "kit"\nversion = "0.1.0"\n\n[lib]\npath = "src/lib.rs"\n\n[workspace]\nmembers = ["a", "b"]\n'
+CARGO = (
+    '[package]\nname = "kit"\nversion = "0.1.0"\n\n[lib]\npath = "src/lib.rs"\n\n[workspace]\nmembers = ["a", "b"]\n'
+)
 CART = "import time\n\n\ndef total(items):\n    return sum(items)\n"
 
 PYTHON: list[Sample] = [

@@ -56,7 +56,7 @@ def _view(request: Request, asked: Asked, found: Answer) -> dict[str, Any]:
         "asked": asked,
         "fields": FIELDS,
         "chips": [
-            (each.title, asked.values[each.name], asked.address(**{each.name: None}))
+            (each.title, asked.values[each.name], asked.address(**{each.name: ""}))
             for each in FIELDS
             if each.name in asked.values
         ],
