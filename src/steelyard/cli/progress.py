@@ -20,6 +20,7 @@ class Watch:
         self.total, self.quiet = total, quiet
         self.done = self.failed = self.infrastructure = 0
         self.cost_usd = 0.0
+        self.cost_unknown = 0
         self._lock = threading.Lock()
         self._started = time.monotonic()
         self._bar: Progress | None = None
@@ -63,8 +64,9 @@ class Watch:
             self.failed += run.outcome != "COMPLETED"
             self.infrastructure += run.is_infrastructure
             self.cost_usd += run.usage.cost_usd or 0.0
+            self.cost_unknown += run.usage.cost_usd is None
             if self._bar is not None:
-                self._bar.update(self._row, advance=1, extra=f"{self.failed} failed ${self.cost_usd:.2f}")
+                self._bar.update(self._row, advance=1, extra=f"{self.failed} failed, {self._cost()}")
             elif not self.quiet:
                 self._line(run)
 
@@ -74,5 +76,11 @@ class Watch:
         why = f" ({run.error_class}: {run.error_detail})" if run.error_class else ""
         note(
             f"[{self.done}/{self.total}] {run.task_id} {run.arm} #{run.repeat} {run.outcome} "
-            f"{run.wall_s:.1f}s{why} · ${self.cost_usd:.2f} · {left:.0f}s left"
+            f"{run.wall_s:.1f}s{why} · {self._cost()} · {left:.0f}s left"
         )
+
+    def _cost(self) -> str:
+        """What was spent, as far as agents told."""
+        if self.cost_unknown == self.done:
+            return "cost unknown"
+        return f"${self.cost_usd:.2f}" + (f" + {self.cost_unknown} unknown" if self.cost_unknown else "")

@@ -7,6 +7,7 @@ from steelyard.domain.comparison import Comparison
 from steelyard.promote.ranking import Entrant
 from steelyard.reports.markdown import code, prose
 from steelyard.reports.render import render
+from steelyard.reports.words import many
 
 LONGEST_TITLE = 120
 MOST_RANKED = 50
@@ -36,7 +37,7 @@ def candidate_message(comparison: Comparison, experiment: str) -> str:
     """The commit message of a candidate."""
     low = comparison.paired.composite_delta.ci95
     names = f"{one_line(comparison.candidate)} was weighed against {one_line(comparison.baseline)}"
-    size = f"{len(comparison.tasks)} tasks, at least {comparison.fewest_repeats} repeats each"
+    size = f"{many(len(comparison.tasks), 'task')}, at least {many(comparison.fewest_repeats, 'repeat')} each"
     lines = [
         f"{names} on {size}: {comparison.verdict}.",
         f"Composite delta, mean of pairs: {_number(comparison.paired.composite_delta.mean)}"
