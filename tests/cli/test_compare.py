@@ -31,7 +31,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
     shop = Shop(tmp_path_factory.mktemp("stored"))
     words = ("run", str(SUITE), "--sandbox", "local", "--jobs", "2")
     first = shop.json(*words, "--repeats", "2", code=None)
-    second = shop.json(*words, "--repeats", "1", "--arm", "baseline", "--task", "slugs")
+    second = shop.json(*words, "--repeats", "1", "--arm", "baseline", "--task", "slugs", code=None)
     return Stored(shop.root / ".steelyard", first["experiment"], second["experiment"])
 
 
@@ -61,7 +61,7 @@ def test_an_experiment_as_json(shop: Shop, stored: Stored) -> None:
     assert found["promote"] is False
     assert {"task_id", "baseline", "candidate", "delta", "regressions"} <= found["tasks"][0].keys()
     assert found["decision"]["gates"].keys() == {"success_rate", "runtime", "tokens"}
-    assert found["arms"]["candidate"]["runs"] == 8
+    assert found["arms"]["candidate"]["runs"] == 2 * len(found["tasks"])
     assert {"mean", "median", "ci95", "p"} <= found["paired"]["pass_delta"].keys()
     assert [row["arm"] for row in found["against_baseline"]] == ["candidate", "shortcut"]
 

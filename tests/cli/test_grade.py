@@ -125,7 +125,8 @@ def test_nothing_in_the_checkout_changes(repo: Path) -> None:
     (repo / "build" / "out").write_text("made")
     before = snapshot(repo)
     command = "echo x > new; rm calc.py; echo y >> tests/test_calc.py; test -f build/out"
-    result = grade(repo, f'- {{name: x, type: command, command: "{command}"}}', "--json")
+    scorers = f'- {{name: x, type: command, command: "{command}"}}\n- {{name: next, type: command, command: "true"}}'
+    result = grade(repo, scorers, "--json")
     assert result.returncode == 0, result.stdout
     assert "2 files that it changed put back: calc.py, tests/test_calc.py" in answered(result)["scorers"][0]["detail"]
     assert snapshot(repo) == before
@@ -148,10 +149,13 @@ def test_ignored_files_are_there_unless_fresh_is_asked_for(repo: Path) -> None:
     assert [scorer["verdict"] for scorer in fresh["scorers"]] == ["FAIL", "PASS", "PASS"]
 
 
-def test_only_advisory_scorers_give_no_verdict(repo: Path) -> None:
-    """When nothing required applies OVERALL is N/A, which is fine: exit 0."""
+def test_advisory_scorers_never_fail(repo: Path) -> None:
+    """A warning is shown and OVERALL is PASS all the same: exit 0."""
+    (repo / "calc.py").write_text("changed\n")
     result = grade(repo, "- {name: x, type: max_files_changed, limit: 0, required: false}", "--json")
-    assert (answered(result)["overall"], result.returncode) == ("N/A", 0)
+    document = answered(result)
+    assert document["scorers"][0]["verdict"] == "FAIL"
+    assert (document["overall"], result.returncode) == ("PASS", 0)
 
 
 @pytest.mark.parametrize(
