@@ -1,18 +1,14 @@
 """steelyard token: make, list and revoke the tokens that open the server."""
 
 import argparse
-import re
-import secrets
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from steelyard.cli.output import emit_json, note, say
 from steelyard.errors import InputError
 from steelyard.settings import read_settings
 
 ACTIONS = ("create", "list", "revoke")
-_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -43,26 +39,14 @@ def main(args: argparse.Namespace) -> int:
 
 def _create(args: argparse.Namespace) -> int:
     from steelyard.store.database import open_store
-    from steelyard.store.rows import instant
-    from steelyard.store.tokens import Token, add_token, token_key
+    from steelyard.store.tokens import Wanted, add_token, make_token, token_key
 
     settings = read_settings()
-    now = datetime.now(UTC)
-    workspace = args.workspace or "default"
-    for option, text in (("--workspace", workspace), ("--name", args.name or "unnamed")):
-        if not text.isprintable() or text != text.strip() or not 0 < len(text) <= 200:
-            raise InputError(f"{option}: printable text of 1 to 200 characters is allowed, without spaces at its ends")
-    row = Token(
-        id="".join(secrets.choice(_LETTERS[:36]) for _ in range(12)),
-        workspace=workspace,
-        name=args.name or "unnamed",
-        scope=args.scope or "read",
-        created_at=instant(now.isoformat()),
-        expires_at=None if args.expires is None else instant((now + _age(args.expires)).isoformat()),
-        last_used_at=None,
-        revoked_at=None,
-    )
-    text = f"sy_{row.id}_" + "".join(secrets.choice(_LETTERS) for _ in range(43))
+    wanted = Wanted(args.workspace or "default", args.name or "unnamed", args.scope or "read", args.expires)
+    try:
+        text, row = make_token(wanted, datetime.now(UTC))
+    except InputError as error:
+        raise InputError(f"--{error}") from None  # its message begins with the field, which is the option's name
     with open_store(settings.store_url, settings.artifacts) as store:
         add_token(store.database, token_key(settings.home), text, row)
     if args.json:
@@ -72,13 +56,6 @@ def _create(args: argparse.Namespace) -> int:
     ends = f", until {row.expires_at[:16]}Z" if row.expires_at else ""
     note(f"token {row.id}: {row.scope} in workspace {row.workspace}{ends}. It is shown this once; keep it now.")
     return 0
-
-
-def _age(text: str) -> timedelta:
-    found = re.fullmatch(r"([1-9]\d{0,4})([mhdw])", text)
-    if found is None:
-        raise InputError(f"--expires {text[:60]!r}: allowed: 90m, 12h, 30d, 8w")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 def _list(args: argparse.Namespace) -> int:

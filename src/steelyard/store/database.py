@@ -118,6 +118,11 @@ class Store:
         with self.database.read() as connection:
             return workspaces.workspace_names(connection)
 
+    def has_workspace(self, workspace: str) -> bool:
+        """Whether a workspace has anything stored."""
+        with self.database.read() as connection:
+            return workspaces.has_workspace(connection, workspace)
+
     def add_score(self, card: Scorecard, *, scored_at: str) -> int:
         """Add a score row; the version it got."""
         return writes.add_score(self.database, card, scored_at=scored_at)

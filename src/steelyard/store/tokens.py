@@ -9,16 +9,20 @@ import hashlib
 import hmac
 import os
 import re
+import secrets
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, insert, select, update
 
+from steelyard.errors import InputError
 from steelyard.store import schema
 from steelyard.store.connection import Database
 from steelyard.store.errors import NotFoundError, StoreError, storing
+from steelyard.store.rows import instant
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -31,6 +35,8 @@ _TOKENS = schema.api_tokens.c
 FIND_TOKEN = select(schema.api_tokens).where(_TOKENS.id == bindparam("id"))
 ANY_TOKEN = select(_TOKENS.id)  # the first will do
 _NOBODY = "0" * 64
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,36 @@ class Token:
     def is_usable(self, now: str) -> bool:
         """Whether it still opens anything."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A token that somebody asks for; `expires` is an age such as `30d`, None is never."""
+
+    workspace: str = "default"
+    name: str = "unnamed"
+    scope: str = "read"
+    expires: str | None = None
+
+
+def make_token(wanted: Wanted, now: datetime) -> tuple[str, Token]:
+    """A new token's text, which is shown once, and the token as it is stored; an `InputError` names the wrong field."""
+    for field, text in (("workspace", wanted.workspace), ("name", wanted.name)):
+        if not text.isprintable() or text != text.strip() or not 0 < len(text) <= 200:
+            raise InputError(f"{field}: printable text of 1 to 200 characters is allowed, without spaces at its ends")
+    if wanted.scope not in SCOPES:
+        raise InputError(f"scope: {wanted.scope[:60]!r} is unknown; allowed: {', '.join(SCOPES)}")
+    ends = None if wanted.expires is None else instant((now + _age(wanted.expires)).isoformat())
+    name = "".join(secrets.choice(_LETTERS[:36]) for _ in range(12))
+    row = Token(name, wanted.workspace, wanted.name, wanted.scope, instant(now.isoformat()), ends, None, None)
+    return f"sy_{name}_" + "".join(secrets.choice(_LETTERS) for _ in range(43)), row
+
+
+def _age(text: str) -> timedelta:
+    found = re.fullmatch(r"([1-9]\d{0,4})([mhdw])", text, re.ASCII)
+    if found is None:
+        raise InputError(f"expires: {text[:60]!r} is no age; allowed: 90m, 12h, 30d, 8w")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 def token_key(home: Path) -> bytes:

@@ -234,13 +234,13 @@ def read_trend(database: "Database", workspace: str, *, until: str, days: int, a
     arms: dict[str, list[JsonObject]] = {}
     together: dict[str, list[JsonObject]] = {}
     for row in rows:
-        arms.setdefault(row["arm"], []).append(_point([row]))
+        arms.setdefault(row["arm"], []).append(point_of([row]))
         together.setdefault(row["day"], []).append(row)
-    points = [_point(group) for group in together.values()]
+    points = [point_of(group) for group in together.values()]
     return {"workspace": workspace, "since": first, "until": until, "days": points, "arms": arms}
 
 
-def _point(rows: list[JsonObject]) -> JsonObject:
+def point_of(rows: list[JsonObject]) -> JsonObject:
     """One day: rows of one arm, or of all; the baseline is what the run that finished last was measured against."""
     sums = Sums(*(sum(row[name] for row in rows) for name in ("runs", "total", "squares")))
     newest = max(rows, key=lambda row: str(row["last_at"]))

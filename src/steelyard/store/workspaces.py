@@ -73,3 +73,9 @@ def set_weights(database: Database, workspace: str, values: Weights | JsonObject
 def workspace_names(connection: "Connection") -> list[str]:
     """Every workspace that has anything stored."""
     return list(connection.execute(select(schema.workspaces.c.id).order_by(schema.workspaces.c.id)).scalars())
+
+
+def has_workspace(connection: "Connection", workspace: str) -> bool:
+    """Whether a workspace has anything stored."""
+    table = schema.workspaces
+    return connection.execute(select(table.c.id).where(table.c.id == workspace)).first() is not None

@@ -15,7 +15,7 @@ from steelyard import __version__
 from steelyard.errors import SteelyardError
 from steelyard.events.logs import configure
 from steelyard.web import pages
-from steelyard.web.api import experiments, health, ingest, runs, scenarios, watching, workspaces
+from steelyard.web.api import experiments, health, ingest, overview, runs, scenarios, tokens, watching, workspaces
 from steelyard.web.bodies import BODIES
 from steelyard.web.delivery import delivering
 from steelyard.web.documents import ANSWERS, schemas
@@ -54,7 +54,7 @@ def make_api(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for part in (runs, ingest, experiments, scenarios, workspaces, watching, health):
+    for part in (runs, ingest, experiments, scenarios, overview, workspaces, watching, tokens, health):
         app.include_router(part.router(service))
     app.include_router(pages.router(service))
     _answer_errors(app)
@@ -103,7 +103,9 @@ def _describe(app: FastAPI) -> dict[str, Any]:
 
     found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     parts = found.setdefault("components", {})
-    parts["schemas"] = {**schemas((*BODIES, *ANSWERS, *watching.ANSWERS), "validation")}
+    parts["schemas"] = {
+        **schemas((*BODIES, *ANSWERS, *watching.ANSWERS, *overview.ANSWERS, *tokens.ANSWERS), "validation")
+    }
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     found["security"] = [{"token": []}, {}]
     for methods in found["paths"].values():

@@ -19,6 +19,10 @@ PAGES = [
     "/runs/run_rich/files",
     "/runs/run_broken",
     "/runs/nope",
+    "/workspaces?until=2026-01-28",
+    "/workspaces/watched?until=2026-01-28",
+    "/workspaces/watched?until=2025-01-28",
+    "/tokens",
     "/sign-in",
 ]
 
@@ -111,6 +115,6 @@ def test_nothing_moves_while_the_page_loads(look: Callable[..., Any]) -> None:
         "new PerformanceObserver(list => { for (const each of list.getEntries()) window.shift += each.value; })"
         ".observe({type: 'layout-shift', buffered: true});"
     )
-    for address in ("/runs", "/runs/run_rich", "/runs/run_rich/diff"):
+    for address in PAGES:
         tab.goto(address, wait_until="networkidle")
         assert tab.evaluate("window.shift") < 0.02

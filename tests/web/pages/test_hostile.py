@@ -22,6 +22,10 @@ ADDRESSES = [
     "/runs/run_hostile/stages",
     "/runs/run_hostile/files",
     f"/runs/{quote(chr(39).join(['run_', '<b>' + chr(34) + '&?#']), safe='')}",
+    "/workspaces?until=2026-01-28",
+    "/workspaces/watched?until=2026-01-28",
+    f"/workspaces/{quote(HOSTILE[:150], safe='')}",
+    f"/workspaces?until={quote(HOSTILE[:150])}&days={quote(HOSTILE[:50])}",
     f"/runs?q={quote(HOSTILE[:150])}&task={quote(HOSTILE[:150])}",
     f"/runs?tier={quote(HOSTILE[:150])}&since={quote(HOSTILE[:50])}&cols={quote(HOSTILE[:50])}",
     f"/runs/{quote(HOSTILE[:150], safe='')}",
@@ -86,7 +90,7 @@ def test_an_artifact_is_a_download_and_never_a_page(look: Callable[..., Any], pa
 def test_the_policy_allows_no_inline_script_and_no_other_site(pages: Any) -> None:
     """Every page, the ones for mistakes too, carries the strict policy."""
     with pages.client() as client:
-        for address in ("/runs", "/runs/run_rich", "/runs/nope", "/nope", "/sign-in"):
+        for address in ("/runs", "/runs/run_rich", "/runs/nope", "/nope", "/sign-in", "/workspaces", "/tokens"):
             policy = client.get(address, headers={"Accept": "text/html"}).headers["content-security-policy"]
             assert "default-src 'none'" in policy
             assert "unsafe" not in policy

@@ -13,6 +13,7 @@ from steelyard.domain.usage import Usage
 from steelyard.store.database import Store, open_store
 from tests.store.support import AT, judged, run_of, scorer
 from tests.web.pages.many import add_many
+from tests.web.pages.watched import add_watched
 from tests.web.server import STEELYARD, environment
 
 MANY = 6_000
@@ -36,6 +37,7 @@ def make_world(home: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     with open_store(f"sqlite:///{home / 'steelyard.db'}", home / "artifacts") as store:
         add_many(store, MANY)
+        add_watched(store, HOSTILE)
         _add_odd(store)
 
 

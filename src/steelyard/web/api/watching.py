@@ -124,12 +124,12 @@ def router(service: "Service") -> APIRouter:
         """Scores by day: runs, mean, spread, tiers."""
         home = _seen(request, workspace)
         wanted = None if arm is None else storable(arm)
-        return answer(request, service.store.trend(home, until=_day(until), days=days, arm=wanted))
+        return answer(request, service.store.trend(home, until=day_or_today(until), days=days, arm=wanted))
 
     @routes.get("/baseline/history", response_model=BaselineHistory, operation_id="baseline_history", responses=told)
     def history(request: Request, workspace: Workspace, days: Days = 30, until: Day = None) -> Response:
         """The p50 that latency was measured against, by day."""
-        found = service.store.trend(_seen(request, workspace), until=_day(until), days=days)
+        found = service.store.trend(_seen(request, workspace), until=day_or_today(until), days=days)
         kept = [{"day": day["day"], "p50_s": day["baseline_p50_s"]} for day in found["days"]]
         window = {name: found[name] for name in ("workspace", "since", "until")}
         return answer(request, {**window, "days": kept})
@@ -137,7 +137,7 @@ def router(service: "Service") -> APIRouter:
     @routes.get("/drift", response_model=DriftOut, operation_id="drift", responses=told)
     def drift(request: Request, workspace: Workspace, as_of: Day = None) -> Response:
         """The seven days up to one against the seven before, with an interval."""
-        return answer(request, service.store.drift(_seen(request, workspace), as_of=_day(as_of)))
+        return answer(request, service.store.drift(_seen(request, workspace), as_of=day_or_today(as_of)))
 
     @routes.get("/trust", response_model=Trust, operation_id="trust", responses=told)
     def trust(request: Request, workspace: Workspace) -> Response:
@@ -147,7 +147,8 @@ def router(service: "Service") -> APIRouter:
     return routes
 
 
-def _day(given: date | None) -> str:
+def day_or_today(given: date | None) -> str:
+    """A day as it is stored; today in UTC unless told."""
     return (given or datetime.now(UTC).date()).isoformat()
 
 

@@ -29,7 +29,12 @@ class Place:
     href: str
 
 
-NAVIGATION = [Place("runs", "Runs", "/runs"), Place("disagreements", "Disagreements", "/runs?disagree=1")]
+NAVIGATION = [
+    Place("runs", "Runs", "/runs"),
+    Place("disagreements", "Disagreements", "/runs?disagree=1"),
+    Place("workspaces", "Workspaces", "/workspaces"),
+    Place("tokens", "Tokens", "/tokens"),
+]
 
 
 @cache

@@ -85,6 +85,14 @@ def fraction(value: float | None) -> str:
     return NONE if value is None else f"{value:.2f}"
 
 
+def signed(value: float | None) -> str:
+    """A difference, with its sign; what rounds to nothing has none."""
+    if value is None:
+        return NONE
+    shown = f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
+    return "0.0" if shown[1:] == "0.0" else shown
+
+
 def size(value: int | None) -> str:
     """Bytes."""
     if value is None:
@@ -112,6 +120,7 @@ FILTERS = {
     "money": money,
     "seconds": seconds,
     "fraction": fraction,
+    "signed": signed,
     "size": size,
     "when": when,
 }
