@@ -114,6 +114,20 @@ def test_nothing_measured_is_exit_code_3(shop: Shop) -> None:
     assert {run["error_class"] for run in found["runs"]} == {"agent_unavailable"}
 
 
+def test_a_task_that_could_not_be_measured_is_exit_code_3(shop: Shop) -> None:
+    """Without arms to compare: all that was measured passes, but a seed that can't be planted is not fine."""
+    shop.write("broken.tar", "no archive")
+    name = suite(shop)
+    text = (shop.root / name).read_text()
+    broken = '  - {id: two, prompt: "never asked", seed: {archive: broken.tar}}'
+    shop.write(name, text.replace('  - {id: two, scenario: fix, prompt: "make it right too"}', broken))
+
+    found = shop.json("run", name, "--arm", "after", "--sandbox", "local", code=3)
+
+    kept = {run["task_id"]: (run["error_class"], run["overall"]) for run in found["runs"]}
+    assert kept == {"one": (None, "PASS"), "two": ("setup_failed", "N/A")}
+
+
 BUDGETS = (["--max-cost", "0"], ["--max-cost", "nan"], ["--max-tokens", "-5"], ["--max-seconds", "inf"])
 
 

@@ -6,10 +6,10 @@ Runs are read twice and never all held: memory stays flat however many there are
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import say
+from steelyard.cli.totals import Rated, Totals
 from steelyard.domain.experiment import Experiment
 from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Run
@@ -17,7 +17,6 @@ from steelyard.engine.crew import Report
 from steelyard.errors import InputError
 from steelyard.formulas.composite import Cost, composite_of, cost_of, reference_cost
 from steelyard.formulas.gates import gates_of, mean_score, overall
-from steelyard.formulas.hidden import GapTally
 
 if TYPE_CHECKING:
     from steelyard.cli.waves import Outcome
@@ -25,22 +24,13 @@ if TYPE_CHECKING:
     from steelyard.store.database import Store
 
 
-@dataclass(frozen=True)
-class Rated:
-    """A run with the numbers derived from it."""
-
-    run: Run
-    composite: float | None
-    score: int | None
-    tier: str
-
-
 def conclude(
     store: "Store", experiment: Experiment, report: Report, *, as_json: bool, waves: "Outcome | None" = None
 ) -> int:
     """Say what came of an experiment.
 
-    The exit code is the verdict's; without arms to compare, 1 when a run FAILs; 3 when nothing could be measured.
+    The exit code is the verdict's; without arms to compare, 1 when a run FAILs, else 3 when a task could not be
+    measured; 3 always when nothing could.
     """
     comparison, references = weighed(store, experiment)
     totals = Totals()
@@ -55,9 +45,11 @@ def conclude(
         return 3
     if waves is not None and waves.found.decision == "regressed":
         return 1
-    if comparison is None:
-        return 1 if totals.failed else 0
-    return 1 if comparison.verdict == "regressed" else 0
+    if comparison is not None:
+        return 1 if comparison.verdict == "regressed" else 0
+    if totals.failed:
+        return 1
+    return 0 if totals.all_measured else 3
 
 
 def weighed(store: "Store", experiment: Experiment) -> "tuple[Comparison | None, dict[str, Cost]]":
@@ -100,96 +92,6 @@ def rate(store: "Store", experiment: Experiment, references: dict[str, Cost] | N
         reference = None if run.arm == experiment.compare.baseline else references.get(run.task_id)
         composite = None if run.is_infrastructure else round(composite_of(run, reference), 6)
         yield Rated(run, composite, *cards[run.run_id])
-
-
-@dataclass
-class ArmTotals:
-    """What the runs of an arm add up to."""
-
-    runs: int = 0
-    counted: int = 0
-    passed: int = 0
-    composites: list[float] = field(default_factory=list)
-    scores: list[int] = field(default_factory=list)
-    costs: list[float] = field(default_factory=list)
-    tokens: list[int] = field(default_factory=list)
-    walls: list[float] = field(default_factory=list)
-
-    def add(self, one: Rated) -> None:
-        """One more run."""
-        self.runs += 1
-        if one.run.is_infrastructure:
-            return
-        self.counted += 1
-        self.passed += overall(one.run.scorers) == "PASS"
-        self.walls.append(one.run.wall_s)
-        for values, value in (
-            (self.composites, one.composite),
-            (self.scores, one.score),
-            (self.costs, one.run.usage.cost_usd),
-            (self.tokens, one.run.usage.total_tokens),
-        ):
-            if value is not None:
-                values.append(value)  # type: ignore[arg-type]  # each list takes its own kind
-
-    def row(self, name: str) -> list[str]:
-        """The arm in the table."""
-        return [
-            name,
-            str(self.runs),
-            f"{self.passed}/{self.counted}",
-            _mean(self.composites, 3),
-            _mean(self.scores, 0),
-            _tier(self.scores),
-            f"${sum(self.costs):.2f}" if self.costs else "unknown",
-            f"{sum(self.tokens):,}" if self.tokens else "unknown",
-            _middle(self.walls),
-        ]
-
-
-@dataclass
-class Totals:
-    """What is kept of runs that have gone by."""
-
-    arms: dict[str, ArmTotals] = field(default_factory=dict)
-    broken: list[str] = field(default_factory=list)
-    caught: dict[tuple[str, str, str], tuple[int, str, str]] = field(default_factory=dict)
-    gaps: GapTally = field(default_factory=GapTally)
-    runs: int = 0
-    measured: int = 0
-    failed: int = 0
-    unpriced: int = 0
-    last: str | None = None
-
-    def counting(self, rated: Iterator[Rated]) -> Iterator[Rated]:
-        """The same runs, counted on their way."""
-        for one in rated:
-            self._count(one)
-            yield one
-
-    def _count(self, one: Rated) -> None:
-        run = one.run
-        self.runs += 1
-        self.measured += not run.is_infrastructure
-        self.failed += not run.is_infrastructure and overall(run.scorers) == "FAIL"
-        self.unpriced += run.usage.cost_usd is None
-        self.last = run.run_id
-        self.gaps.add(run)
-        self.arms.setdefault(run.arm, ArmTotals()).add(one)
-        if run.is_infrastructure and len(self.broken) < 5:
-            self.broken.append(f"{run.task_id} {run.arm} #{run.repeat}: {run.error_class}: {run.error_detail}")
-        for result in run.scorers:
-            if result.type in INTEGRITY and result.verdict == "FAIL" and not result.crashed:
-                key = (run.arm, run.task_id, result.name)
-                times, example, detail = self.caught.get(key, (0, run.run_id, result.detail))
-                self.caught[key] = (times + 1, example, detail)
-
-    def caught_lines(self) -> list[str]:
-        """Which arms gamed which checks on which tasks, a line each, with one run to look at."""
-        return [
-            f"caught: {arm} on {task}: {name}: {detail} ({times} of its runs, e.g. {example})"
-            for (arm, task, name), (times, example, detail) in sorted(self.caught.items())
-        ]
 
 
 def _print_document(
@@ -291,34 +193,3 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
-
-
-def _mean(values: Sequence[float], digits: int) -> str:
-    return f"{sum(values) / len(values):.{digits}f}" if values else "-"
-
-
-def _middle(values: Sequence[float]) -> str:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    if not ordered:
-        return "-"
-    return f"{ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2:.2f}"
-
-
-def _tier(scores: Sequence[int]) -> str:
-    from steelyard.formulas.scorecard import tier_of
-
-    return tier_of(round(sum(scores) / len(scores))) if scores else "Unranked"
-
-
-INTEGRITY = {
-    "tests_unmodified",
-    "baseline_unmodified",
-    "no_new_skips",
-    "assertions_not_weakened",
-    "harness_unmodified",
-    "baseline_tests_pass",
-    "hidden_tests",
-    "trajectory_rules",
-    "forbid_secrets",
-}
