@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from steelyard.store.database import Store
 
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+MEMORY = Path("/dev/shm")  # noqa: S108  # the standard place for files in memory
 ROOM = 2 * 1024**3  # below this much free space, memory is not used for trees
 
 
@@ -142,23 +143,30 @@ def _stopped_within(seconds: float) -> bool:
 
 @contextmanager
 def scratch_place(settings: Settings) -> Iterator[Path]:
-    """A private directory for trees: `STEELYARD_SCRATCH`, else memory where there is room, else the temp directory."""
-    folder = settings.scratch or _roomy_memory()
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    from steelyard.worktree.remove import remove_tree
+    """A private directory for trees: `STEELYARD_SCRATCH`, else memory where there is room, else the temp directory.
 
-    place = Path(tempfile.mkdtemp(prefix="steelyard-", dir=folder))
-    try:
+    What killed harnesses left there is removed first: in memory, nobody else would give it back.
+    """
+    from steelyard.worktree.scratch import scratch_in, sweep
+
+    folder = settings.scratch or _roomy_memory() or Path(tempfile.gettempdir())
+    folder.mkdir(parents=True, exist_ok=True)
+    sweep(folder)
+    with scratch_in(folder) as place:
         yield place
-    finally:
-        remove_tree(place)
+
+
+def sweep_scratch(settings: Settings) -> int:
+    """Remove what killed harnesses left, wherever trees may be; say how many places."""
+    from steelyard.worktree.scratch import sweep
+
+    folders = {settings.scratch, MEMORY, Path(tempfile.gettempdir())}
+    return sum(sweep(folder) for folder in folders if folder is not None)
 
 
 def _roomy_memory() -> Path | None:
-    memory = Path("/dev/shm")  # noqa: S108  # the standard place for files in memory
     try:
-        return memory if os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= ROOM else None
+        return MEMORY if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM else None
     except OSError:
         return None
 

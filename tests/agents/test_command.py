@@ -29,9 +29,12 @@ def take(sandbox: Sandbox, command: str, prompt: str = "do it", **more: object) 
     return CommandAgent(command=command).run(turn, sandbox)
 
 
-@pytest.mark.parametrize("way", ["cat", 'printf %s "$STEELYARD_PROMPT"', 'cat "$STEELYARD_PROMPT_FILE"'])
-def test_the_prompt_comes_three_ways(sandbox: Sandbox, way: str) -> None:
-    """On stdin, in a variable and in a file; what is printed is the final response."""
+BY_ARGUMENT = """python3 -c 'import sys; print(sys.argv[1], end="")' "$STEELYARD_PROMPT" """
+
+
+@pytest.mark.parametrize("way", ["cat", 'printf %s "$STEELYARD_PROMPT"', 'cat "$STEELYARD_PROMPT_FILE"', BY_ARGUMENT])
+def test_the_prompt_comes_in_every_way(sandbox: Sandbox, way: str) -> None:
+    """On stdin, in a variable, in a file and as an argument; what is printed is the final response."""
     result = take(sandbox, way, prompt="fix it, dépêche-toi\n$HOME `id`")
 
     assert result.final_response == "fix it, dépêche-toi\n$HOME `id`"

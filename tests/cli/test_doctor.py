@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+from steelyard.worktree.scratch import LOCK, PREFIX
 from tests.e2e.conftest import Shop
 
 
@@ -25,3 +26,15 @@ def test_what_is_missing_comes_with_how_to_get_it(tmp_path: Path) -> None:
         assert agents[name]["ok"] is False
         assert "is not on the PATH; install it with `" in agents[name]["detail"]
     assert agents["scripted"]["ok"] is True
+
+
+def test_trees_of_killed_runs_are_cleaned_away(tmp_path: Path) -> None:
+    """A scratch place whose harness is gone counts among what was cleaned."""
+    left = tmp_path / "scratch" / f"{PREFIX}left"
+    (left / "tree").mkdir(parents=True)
+    (left / LOCK).touch()
+
+    done = Shop(tmp_path).steelyard("doctor", "--clean", "--json", STEELYARD_SCRATCH=str(tmp_path / "scratch"))
+
+    assert json.loads(done.stdout)["cleaned"] >= 1
+    assert not left.exists()

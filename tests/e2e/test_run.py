@@ -6,6 +6,7 @@ import sqlite3
 import time
 from pathlib import Path
 
+import pytest
 from tests.e2e.conftest import Shop
 
 SUITE = """
@@ -149,14 +150,15 @@ def test_wrong_words_are_exit_code_2(shop: Shop) -> None:
     assert not (shop.root / ".steelyard").exists() or stored(shop) == []
 
 
-def test_ctrl_c_keeps_what_is_finished_and_resume_runs_the_rest(shop: Shop) -> None:
-    """The running agent is gone, finished runs stay, and --resume runs only what is missing."""
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_what_is_finished_and_resume_runs_the_rest(shop: Shop, signum: signal.Signals) -> None:
+    """The running agent is gone, finished runs stay, and --resume runs only what is missing; SIGTERM is as good."""
     wait = f"echo $$ > {shop.root}/pid; touch {shop.root}/started; sleep 600"
     slow = f"if [ -e {shop.root}/go ]; then {GOOD}; else {wait}; fi"
     name = suite(shop, GOOD, slow)
     process = shop.start("run", name, "--sandbox", "local", "--jobs", "1")
     wait_for(shop.root / "started")
-    os.kill(process.pid, signal.SIGINT)
+    os.kill(process.pid, signum)
     said = process.communicate(timeout=60)[1]
 
     assert process.returncode == 130
@@ -183,9 +185,10 @@ def test_kill_9_loses_no_finished_run(shop: Shop) -> None:
     wait_for(shop.root / "started")
     finished = len(stored(shop))
     os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    told = process.communicate(timeout=60)[1]
 
     assert len(stored(shop)) == finished
+    assert told.count("COMPLETED") <= finished  # a run is told of when it is stored, not before
     shop.write("go", "")
     assert len(shop.json("run", name, "--sandbox", "local", "--resume", code=None)["runs"]) == 2
 

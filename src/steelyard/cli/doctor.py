@@ -48,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
     """Exit code 0 when runs are possible here, else 3."""
     settings = read_settings()
     findings = [*_basics(settings), *_sandboxes(), *_agents(), *_judges(), *_extras()]
-    cleaned = _clean() if args.clean else None
+    cleaned = _clean(settings) if args.clean else None
     ready = all(finding.ok for finding in findings if finding.needed)
     if args.json:
         emit_json({"ready": ready, "cleaned": cleaned, "findings": [asdict(finding) for finding in findings]})
@@ -143,5 +143,8 @@ def _extras() -> list[Finding]:
     return findings
 
 
-def _clean() -> int:
-    return sum(plugins.load("sandboxes", name)().clean() for name in plugins.names("sandboxes"))
+def _clean(settings: Settings) -> int:
+    from steelyard.wiring import sweep_scratch
+
+    cleaned: int = sum(plugins.load("sandboxes", name)().clean() for name in plugins.names("sandboxes"))
+    return cleaned + sweep_scratch(settings)

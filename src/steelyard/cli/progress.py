@@ -18,9 +18,9 @@ class Watch:
 
     def __init__(self, total: int, *, quiet: bool) -> None:
         self.total, self.quiet = total, quiet
-        self.done = self.failed = self.infrastructure = 0
+        self.done = self.failed = 0
         self.cost_usd = 0.0
-        self.cost_unknown = 0
+        self.cost_known = self.cost_unknown = 0
         self._lock = threading.Lock()
         self._started = time.monotonic()
         self._bar: Progress | None = None
@@ -28,7 +28,7 @@ class Watch:
 
     def observer(self) -> Observer:
         """What the engine calls."""
-        return Observer(started=self._begin, done=self._finish)
+        return Observer(started=self._begin)
 
     def __enter__(self) -> "Watch":
         """Show the bar where there is a terminal."""
@@ -58,15 +58,17 @@ class Watch:
         if self._bar is not None:
             self._bar.update(self._row, description=f"{cell.task_id} {cell.arm} #{cell.repeat}"[:48])
 
-    def _finish(self, run: Run) -> None:
+    def finished(self, run: Run) -> None:
+        """A run has been stored; what is tried again takes the place of the try before, which had failed."""
+        again = run.attempt > 1
         with self._lock:
-            self.done += 1
-            self.failed += run.outcome != "COMPLETED"
-            self.infrastructure += run.is_infrastructure
+            self.done += not again
+            self.failed += (run.is_infrastructure or run.outcome != "COMPLETED") - again
             self.cost_usd += run.usage.cost_usd or 0.0
+            self.cost_known += run.usage.cost_usd is not None
             self.cost_unknown += run.usage.cost_usd is None
             if self._bar is not None:
-                self._bar.update(self._row, advance=1, extra=f"{self.failed} failed, {self._cost()}")
+                self._bar.update(self._row, completed=self.done, extra=f"{self.failed} failed, {self._cost()}")
             elif not self.quiet:
                 self._line(run)
 
@@ -81,6 +83,6 @@ class Watch:
 
     def _cost(self) -> str:
         """What was spent, as far as agents told."""
-        if self.cost_unknown == self.done:
+        if not self.cost_known:
             return "cost unknown"
         return f"${self.cost_usd:.2f}" + (f" + {self.cost_unknown} unknown" if self.cost_unknown else "")

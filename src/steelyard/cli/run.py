@@ -3,6 +3,7 @@
 import argparse
 import math
 import os
+import signal
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -71,6 +72,7 @@ def main(args: argparse.Namespace) -> int:
     from steelyard.sandboxes.choose import choose
     from steelyard.suites.load import load_suite
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cancelled job stops as with Ctrl-C
     _refuse_wrong_budgets(args)
     until = until_of(args)
     suite = narrowed(load_suite(args.suite), args)
@@ -193,7 +195,7 @@ def conduct(
     with open_lab(read_settings(), replace(choices, observer=watch.observer())) as lab, watch:
         orders = Orders(
             run=lambda job: execute(job, lab),
-            on_done=lambda finished: _store(store, finished, lab, reporter),
+            on_done=lambda finished: _store(store, finished, lab, (watch, reporter)),
             stop=interrupt_all,
             jobs=args.jobs,
             retries=args.retries,
@@ -231,7 +233,10 @@ def _budget(store: "Store", experiment: Experiment, args: argparse.Namespace, la
     )
 
 
-def _store(store: "Store", finished: Finished, lab: Lab, reporter: Reporter | None) -> None:
+def _store(store: "Store", finished: Finished, lab: Lab, told: tuple[Watch, Reporter | None]) -> None:
+    """Store a run, and only then tell of it: what was told is never lost."""
     store.save(finished, scored_at=instant(lab.clock.now()))
+    watch, reporter = told
+    watch.finished(finished.run)
     if reporter is not None:
         reporter.report(finished.run.run_id)

@@ -65,9 +65,7 @@ def execute(job: Job, lab: Lab) -> Finished:
             book.scorers = ungraded(scorers, f"not graded: {error}")
     finally:
         remove_tree(scratch)
-    finished = close(book, lab)
-    lab.observer.done(finished.run)
-    return finished
+    return close(book, lab)
 
 
 def _follow_the_path(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import JudgeResult
-from steelyard.domain.run import Cell, Run
+from steelyard.domain.run import Cell
 from steelyard.domain.suite import Arm, FrozenTask
 from steelyard.sandboxes.base import SandboxProvider
 
@@ -37,7 +37,6 @@ class Observer:
 
     started: Callable[[Cell], None] = lambda _cell: None
     step: Callable[[Cell, str], None] = lambda _cell, _what: None
-    done: Callable[[Run], None] = lambda _run: None
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Job:
 class Lab:
     """The parts that runs share. `environ` is where the values of an arm's `env` names are looked up.
 
-    `judge` is None when nobody judges. `keep_trees` is where the trees of runs are kept for people to look at.
+    `judge` is None when nobody judges.
     """
 
     provider: SandboxProvider
