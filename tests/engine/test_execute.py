@@ -209,6 +209,27 @@ def test_fresh_grading_sees_only_baseline_and_diff(run_it: RunIt) -> None:
     assert run_it(command, scorers=[scorer], grading="fresh").run.scorers[0].verdict == "FAIL"
 
 
+PLANT_BYTECODE = """
+echo 'value = 2' > sums.py
+python3 -c 'import py_compile as p; p.compile("sums.py", invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH)'
+chmod 555 __pycache__
+echo 'value = 1' > sums.py
+"""
+
+
+@pytest.mark.parametrize("grading", ["live", "fresh"])
+@pytest.mark.parametrize("rules", ["", "__pycache__/\n"])
+def test_planted_bytecode_is_not_graded(run_it: RunIt, lab: Lab, rules: str, grading: str) -> None:
+    """Compiled Python that claims to be a better source than the one in the diff is gone before a check runs."""
+    (lab.suite_root / "seed" / "sums.py").write_text("value = 1\n")
+    (lab.suite_root / "seed" / ".gitignore").write_text(rules)
+    scorer = {"name": "value", "type": "command", "command": "python3 -c 'import sums; assert sums.value == 2'"}
+
+    run = run_it(PLANT_BYTECODE + "echo done", scorers=[scorer], grading=grading).run
+
+    assert (run.changed_files, run.scorers[0].verdict) == ((), "FAIL")
+
+
 def test_fresh_grading_has_the_users_setup(run_it: RunIt) -> None:
     """Set-up runs again in the fresh sandbox, on the untouched seed."""
     scorer = {"name": "home", "type": "command", "command": 'test -e "$HOME/tool" && sh check.sh'}

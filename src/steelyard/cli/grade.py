@@ -109,7 +109,7 @@ def _sandbox(change: "CapturedChange", args: argparse.Namespace, places: tuple[S
     """A sandbox around a copy of the tree, with every captured file as it was captured."""
     from steelyard.sandboxes.base import SandboxSpec
     from steelyard.sandboxes.choose import choose
-    from steelyard.worktree.restore import put_back, rebuild
+    from steelyard.worktree.restore import drop_compiled, put_back, rebuild
 
     settings, scratch, stack = places
     provider = choose(args.sandbox)
@@ -122,6 +122,7 @@ def _sandbox(change: "CapturedChange", args: argparse.Namespace, places: tuple[S
     else:
         copy_tree(_top(args.dir), tree, leave_out=settings.home)
         put_back(tree, change)
+        drop_compiled(tree, change)
     with boundary("sandbox_error", f"opening the {provider.type} sandbox"):
         sandbox = provider.open(SandboxSpec(run_id=scratch.name, tree=tree, scratch=box))
     stack.callback(sandbox.close)

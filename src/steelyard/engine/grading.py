@@ -14,7 +14,7 @@ from steelyard.scorers.base import Scorer
 from steelyard.scorers.panel import grade
 from steelyard.worktree.diff import CapturedChange
 from steelyard.worktree.remove import remove_tree
-from steelyard.worktree.restore import put_back
+from steelyard.worktree.restore import drop_compiled, put_back
 
 
 def grade_tree(
@@ -36,6 +36,8 @@ def grade_tree(
             sandbox = live
             if number or (task.grading == "fresh" and any(scorer.uses_sandbox for scorer in chosen)):
                 sandbox = fresh_sandbox(change, job, lab, place, stack)
+            elif change.compiled and any(scorer.uses_sandbox for scorer in chosen):
+                sandbox.push(drop_compiled(sandbox.collect_tree(), change))
             between = _putting_back(sandbox, change)
             answers = grade(chosen, evidence, sandbox, clock=lab.clock.monotonic, between=between)
             results |= dict(zip(group, answers, strict=True))

@@ -22,13 +22,15 @@ MAX_PATCHED = 256 * MIB
 class CapturedChange:
     """A change as it was when the agent had ended: what it returns can't change any more.
 
-    `entries` is the whole captured tree, without what the baseline's rules ignore.
+    `entries` is the whole captured tree, without what the baseline's rules ignore. `compiled` is Python's bytecode
+    among what is ignored: the interpreter may take it for the sources beside it, which are what is graded.
     """
 
     diff: Diff
     baseline: Baseline
     entries: Mapping[str, Entry]
     contents: Contents
+    compiled: tuple[str, ...] = ()
 
     @property
     def baseline_files(self) -> frozenset[str]:
@@ -53,29 +55,40 @@ class CapturedChange:
 def capture(tree: Path, baseline: Baseline, keep: Path) -> CapturedChange:
     """The cumulative change of the whole tree against the baseline; changed contents go into the directory `keep`."""
     kept = Keep(keep, baseline.algorithm)
-    entries = scan(tree, baseline, kept)
+    compiled: list[str] = []
+    entries = scan(tree, baseline, kept, compiled)
     known = baseline.entries
     changed = sorted(path for path in entries.keys() | known.keys() if entries.get(path) != known.get(path))
     if not changed:
-        return CapturedChange(Diff(), baseline, known, baseline.contents)
+        return CapturedChange(Diff(), baseline, known, baseline.contents, tuple(compiled))
     patch = _write_down(changed, baseline, entries, kept)
-    return CapturedChange(Diff(patch, parse_patch(patch)), baseline, entries, Layered(kept, baseline.contents))
+    contents = Layered(kept, baseline.contents)
+    return CapturedChange(Diff(patch, parse_patch(patch)), baseline, entries, contents, tuple(compiled))
 
 
-def scan(tree: Path, baseline: Baseline, kept: Keep | None) -> dict[str, Entry]:
-    """Every file of a tree that is in the baseline or is not ignored by its rules."""
+def scan(tree: Path, baseline: Baseline, kept: Keep | None, compiled: list[str] | None = None) -> dict[str, Entry]:
+    """Every file of a tree that is in the baseline or is not ignored by its rules; ignored bytecode goes to a list."""
     entries: dict[str, Entry] = {}
     known = baseline.entries
     look = Look(baseline.algorithm, kept)
 
+    def enter(path: str) -> bool:
+        if not baseline.leaves_out(path, True):
+            return True
+        if compiled is not None and f"/{path}".endswith("/__pycache__"):
+            compiled.append(path)
+        return False
+
     def visit(parent: int, name: str, path: str) -> None:
         if baseline.leaves_out(path):
+            if compiled is not None and "/__pycache__/" in f"/{path}":
+                compiled.append(path)
             return
         entry = look.at(parent, name, known.get(path))
         if entry is not None:
             entries[path] = entry
 
-    walk(tree, lambda path: not baseline.leaves_out(path, True), visit)
+    walk(tree, enter, visit)
     return entries
 
 

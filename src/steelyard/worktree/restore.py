@@ -59,6 +59,15 @@ def put_back(tree: Path, change: CapturedChange) -> list[str]:
     return wanted
 
 
+def drop_compiled(tree: Path, change: CapturedChange) -> list[str]:
+    """Remove the bytecode that the diff leaves out, so that the sources it shows are what runs; say what went."""
+    if change.compiled:
+        with boundary("sandbox_error", "removing compiled files"), TreeWriter(tree, replace=True) as writer:
+            for path in change.compiled:
+                writer.clear(path)
+    return list(change.compiled)
+
+
 def apply_patch(baseline_tree: Path | Baseline, patch: bytes, tree: Path) -> None:
     """Make a tree in an empty or missing directory: the baseline with a stored patch applied, checked by its hashes."""
     baseline = baseline_tree if isinstance(baseline_tree, Baseline) else baseline_in_place(baseline_tree)

@@ -85,6 +85,19 @@ class TreeWriter:
                 os.close(parent)
             parts = folders
 
+    def clear(self, path: str) -> None:
+        """Remove what stands there; with `replace`, also a directory and all that it holds."""
+        *folders, name = safe_parts(path)
+        parent = self._find(folders)
+        if parent is None:
+            return
+        try:
+            if os.fstat(parent).st_mode & stat.S_IRWXU != stat.S_IRWXU:  # the agent took its own rights away
+                os.fchmod(parent, stat.S_IRWXU)
+            self._clear(parent, name)
+        finally:
+            os.close(parent)
+
     @staticmethod
     def _take_away(parent: int, name: str) -> bool:
         try:
