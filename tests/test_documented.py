@@ -1,6 +1,7 @@
 """What has no documentation is not finished: every command, part and setting has its place in docs/."""
 
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -98,3 +99,23 @@ def test_no_variable_is_read_in_secret() -> None:
     }
 
     assert {name for name in named if name not in text} == set()
+
+
+def test_the_picture_of_the_layers_is_the_one_that_is_checked() -> None:
+    """docs/architecture.md draws exactly the contract of pyproject.toml."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
+    picture = "\n".join(["```", *contract["layers"], "```"])
+
+    assert picture in (DOCS / "architecture.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "requirements").glob("*.lock")), ids=lambda path: path.stem)
+def test_a_lock_file_has_hashes_and_names_no_host(path: Path) -> None:
+    """Every pin has its hashes, and where packages come from is the installing machine's affair."""
+    text = path.read_text("utf-8")
+    pins = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
+
+    assert pins
+    assert all("==" in pin and "--hash=sha256:" in pin for pin in pins)
+    assert "://" not in text
+    assert not re.search(r"--(extra-)?index-url|--find-links", text)
