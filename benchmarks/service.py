@@ -1,149 +1,205 @@
-"""The score route against a bare FastAPI route that reads one row of the same database: wrk, same server settings."""
+"""The service under load: reading a score, taking runs in, and paging through a million of them.
 
-import json
-import os
+Reading is measured with wrk against a bare FastAPI route that reads one row of the same database in a server with the
+same settings; ids are drawn at random, rounds are interleaved and ratios taken per round.
+"""
+
+import argparse
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import median, table
+import httpx
+from tests.postgres_server import new_database
+from tests.postgres_server import serve as serve_postgres
+from tests.web.server import Served, serving
 
-SECONDS = 3
-ROUNDS = 3
-RUNS = 1000
+from benchmarks import service_ingest, service_lists
+from benchmarks.measure import median, span, table
+from benchmarks.service_store import WORKSPACE, fill, name_of
+from steelyard.store.database import open_store
+
+FEW = 1_000
 BARE = """
 import sys
-import sqlite3
 import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import create_engine, text
 
-engine = create_engine("sqlite:///" + sys.argv[1])
+engine = create_engine(sys.argv[1].replace("postgresql://", "postgresql+psycopg://"))
 app = FastAPI()
 QUERY = text("SELECT run_id, score, tier FROM agent_run_scores WHERE run_id = :id ORDER BY version DESC")
 
-@app.get("/{run_id}")
+@app.get("/v1/runs/{run_id}/score")
 def score(run_id: str):
     with engine.connect() as connection:
         return dict(connection.execute(QUERY, {"id": run_id}).mappings().first())
 
 uvicorn.run(app, port=int(sys.argv[2]), http="h11", log_level="warning", access_log=False)
 """
+LUA = """
+math.randomseed(7)
+request = function()
+  return wrk.format("GET", string.format("/v1/runs/many-%%08d/score", math.random(0, %d)))
+end
+"""
 
 
 def main(argv: list[str]) -> None:
-    """Print Markdown tables; an argument names how many runs to store first."""
-    count = int(argv[0]) if argv else RUNS
-    with tempfile.TemporaryDirectory(prefix="steelyard-bench-") as folder:
-        home = Path(folder)
-        seconds = _fill(home, count)
-        env = {**os.environ, "STEELYARD_HOME": str(home)}
-        token = json.loads(_steelyard(env, "token", "create", "--scope", "read", "--json"))["token"]
-        ours = [sys.executable, "-c", _MAIN, "serve", "--port", "8391", "--rate", "0"]
-        bare = [sys.executable, "-c", BARE, str(home / "steelyard.db"), "8392"]
-        servers = [subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL) for command in (ours, bare)]
-        try:
-            headers = ["-H", f"Authorization: Bearer {token}"]
-            wanted = f"bench-{count // 2}"
-            _wait(f"http://127.0.0.1:8391/v1/runs/{wanted}/score", token)
-            _wait(f"http://127.0.0.1:8392/{wanted}", token)
-            rows = [
-                (
-                    _wrk(f"http://127.0.0.1:8391/v1/runs/{wanted}/score", headers),
-                    _wrk(f"http://127.0.0.1:8392/{wanted}", headers),
-                )
-                for _ in range(ROUNDS)
-            ]
-        finally:
-            for server in servers:
-                server.terminate()
-                server.wait(30)
-    mine, theirs = ([row[side] for row in rows] for side in (0, 1))
-    ratio = median([a[0] / b[0] for a, b in rows])
-    print(f"{count:,} stored runs on SQLite, a token checked at every request, wrk with 8 connections, one worker.\n")
-    print(
-        table(
-            ["what", "requests/s", "p99"],
-            [
-                [
-                    "GET /v1/runs/{id}/score",
-                    f"{median([r for r, _ in mine]):,.0f}",
-                    f"{median([p for _, p in mine]):.1f} ms",
-                ],
-                [
-                    "a bare FastAPI route, one row",
-                    f"{median([r for r, _ in theirs]):,.0f}",
-                    f"{median([p for _, p in theirs]):.1f} ms",
-                ],
-                ["ratio (at least 0.7)", f"{ratio:.2f}", ""],
-                [f"storing {count:,} runs through the bulk route", f"{count / seconds:,.0f} runs/s", ""],
-            ],
-        )
-    )
+    """Print Markdown tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=3, help="of each measurement with wrk")
+    parser.add_argument("--ingest-s", type=float, default=10.0)
+    parser.add_argument("--pages", type=int, default=3_000, help="of one walk through a list, at most")
+    parser.add_argument("--databases", nargs="+", default=["SQLite", "PostgreSQL"])
+    parser.add_argument("--only", nargs="+", default=["score", "ingest", "lists"])
+    options = parser.parse_args(argv)
+    if "score" in options.only and shutil.which("wrk") is None:
+        print("wrk is missing, reading scores is not measured; get it: apt-get install wrk", file=sys.stderr)
+        print("wrk was not installed: reading a score was not measured.\n")
+        options.only = [part for part in options.only if part != "score"]
+    with tempfile.TemporaryDirectory(prefix="steelyard-service-") as folder, ExitStack() as stack:
+        for database in options.databases:
+            server = stack.enter_context(serve_postgres()) if database == "PostgreSQL" else None
+            print(f"### {database}\n")
+            _measure(Path(folder, database), server, options)
 
 
-_MAIN = "from steelyard.cli.main import main; main()"
+def _measure(folder: Path, server: str | None, options: argparse.Namespace) -> None:
+    folder.mkdir()
+    with ExitStack() as stack:
+        if "ingest" in options.only:
+            url = stack.enter_context(new_database(server, "ingest")) if server else None
+            print(_ingest_table(folder, url, server, options) + "\n")
+        if {"score", "lists"} & set(options.only):
+            few = stack.enter_context(_filled(folder / "few", server, FEW))
+            many = stack.enter_context(_filled(folder / "many", server, options.runs))
+            if "score" in options.only:
+                print(_score_table(few, many, options) + "\n")
+            if "lists" in options.only:
+                print(_list_table(many, options) + "\n")
 
 
-def _steelyard(env: dict[str, str], *words: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", _MAIN, *words], env=env, check=True, capture_output=True, text=True
-    ).stdout
+@dataclass(frozen=True)
+class Filled:
+    """A server over a store with so many runs, and a token of it."""
+
+    served: Served
+    token: str
+    url: str
+    count: int
 
 
-def _fill(home: Path, count: int) -> float:
-    """Store runs through the server itself, in bulks; how long it took."""
-    env = {**os.environ, "STEELYARD_HOME": str(home)}
-    command = [sys.executable, "-c", _MAIN, "serve", "--port", "8390"]
-    server = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+@contextmanager
+def _filled(home: Path, server: str | None, count: int) -> Iterator[Filled]:
+    home.mkdir()
+    with ExitStack() as stack:
+        store = stack.enter_context(new_database(server, f"runs_{count}")) if server else None
+        url = store or f"sqlite:///{home / 'steelyard.db'}"
+        with open_store(url, home / "artifacts") as opened:
+            fill(opened, count)
+        served = stack.enter_context(serving(home, "--rate", "0", store=store))
+        yield Filled(served, served.token(WORKSPACE, "read"), url, count)
+
+
+def _score_table(few: Filled, many: Filled, options: argparse.Namespace) -> str:
+    found: dict[str, list[tuple[float, float]]] = {"few": [], "bare": [], "many": [], "bare many": []}
+    with _bare(few.url, 8392) as bare, _bare(many.url, 8393) as bare_many:
+        for _ in range(options.rounds):
+            found["few"].append(_wrk(few.served.url, few, options.seconds))
+            found["bare"].append(_wrk(bare, few, options.seconds))
+            found["many"].append(_wrk(many.served.url, many, options.seconds))
+            found["bare many"].append(_wrk(bare_many, many, options.seconds))
+    ours = [mine[0] / theirs[0] for mine, theirs in zip(found["few"], found["bare"], strict=True)]
+    ours_many = [mine[0] / theirs[0] for mine, theirs in zip(found["many"], found["bare many"], strict=True)]
+    kept = [late[0] / early[0] for early, late in zip(found["few"], found["many"], strict=True)]
+    route = "`GET /v1/runs/{id}/score`"
+    rows = [
+        [f"{route}, {few.count:,} runs", *_cells(found["few"]), f"{span(ours)} × bare (at least 0.7)"],
+        [f"a bare FastAPI route, one row, {few.count:,} runs", *_cells(found["bare"]), ""],
+        [f"{route}, {many.count:,} runs", *_cells(found["many"]), f"{span(ours_many)} × bare (at least 0.7)"],
+        [f"a bare FastAPI route, one row, {many.count:,} runs", *_cells(found["bare many"]), ""],
+        [f"{few.count:,} → {many.count:,} runs", "", "", f"{span(kept)} of the rate is left (at least 0.8)"],
+    ]
+    head = "Reading a score: wrk with 8 connections, random ids, one worker, a token checked at every request."
+    return f"{head}\n\n{table(['what', 'requests/s', 'p99 ms', 'ratio'], rows)}"
+
+
+def _cells(found: list[tuple[float, float]]) -> list[str]:
+    return [f"{median([rate for rate, _ in found]):,.0f}", f"{median([p99 for _, p99 in found]):.1f}"]
+
+
+def _ingest_table(folder: Path, url: str | None, server: str | None, options: argparse.Namespace) -> str:
+    rows = []
+    for workers in (1, 2):
+        with ExitStack() as stack:
+            store = stack.enter_context(new_database(server, f"ingest_{workers}")) if server else url
+            done = service_ingest.ingest(folder / f"ingest-{workers}", store, options.ingest_s, workers)
+        for line in done.wrong[:5]:
+            print(f"WRONG: {line}")
+        exact = "nothing lost or doubled, every score exact" if not done.wrong else f"{len(done.wrong)} WRONG"
+        rows.append([workers, f"{done.sent:,}", f"{done.rate:,.0f} (at least 500)", exact])
+    clients = service_ingest.CLIENTS
+    head = f"Taking runs in: {clients} clients, one run a request, one workspace; scores computed again offline."
+    return f"{head}\n\n{table(['workers', 'runs', 'runs/s', 'afterwards'], rows)}"
+
+
+def _list_table(many: Filled, options: argparse.Namespace) -> str:
+    rows = []
+    for filters in service_lists.FILTERS:
+        done = service_lists.walk(many.served, many.token, filters, options.pages)
+        named = ", ".join(f"{name} {value}" for name, value in filters.items())
+        times = [f"{done.first_ms:.1f}", f"{done.p99_ms:.1f}", f"{done.ratio:.2f} (under 3)"]
+        rows.append([named, f"{done.pages:,}", f"{done.rows:,}", *times])
+    head = f"Lists: pages of 50 out of {many.count:,} runs, two filters, all pages one after the other."
+    columns = ["filters", "pages", "runs", "first page p50 ms", "all pages p99 ms", "ratio"]
+    return f"{head}\n\n{table(columns, rows)}"
+
+
+@contextmanager
+def _bare(url: str, port: int) -> Iterator[str]:
+    """The floor, until the block ends."""
+    process = subprocess.Popen([sys.executable, "-c", BARE, url, str(port)])
     try:
-        _wait("http://127.0.0.1:8390/healthz", "")
-        begun = time.perf_counter()
-        for start in range(0, count, 1000):
-            lines = [_line(number) for number in range(start, min(start + 1000, count))]
-            request = urllib.request.Request(
-                "http://127.0.0.1:8390/v1/runs/bulk",
-                data="\n".join(lines).encode(),
-                headers={"Content-Type": "application/x-ndjson"},
-            )
-            with urllib.request.urlopen(request, timeout=600) as answer:
-                assert b'"status":4' not in answer.read()
-        return time.perf_counter() - begun
+        address = f"http://127.0.0.1:{port}"
+        end = time.monotonic() + 60
+        while True:
+            try:
+                httpx.get(f"{address}/v1/runs/{name_of(0)}/score").raise_for_status()
+                break
+            except httpx.TransportError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
+        yield address
     finally:
-        server.terminate()
-        server.wait(30)
+        process.terminate()
+        process.wait(30)
 
 
-def _line(number: int) -> str:
-    run = {"run_id": f"bench-{number}", "outcome": "COMPLETED", "wall_s": 10.0 + number % 7, "repeat": number + 1}
-    return json.dumps({**run, "stages": [{"name": "test", "passed": True}], "usage": {"input_tokens": 10}})
-
-
-def _wait(url: str, token: str) -> None:
-    end = time.monotonic() + 60
-    while True:
-        try:
-            request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"} if token else {})
-            urllib.request.urlopen(request, timeout=60).read()
-            return
-        except OSError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-
-
-def _wrk(url: str, headers: list[str]) -> tuple[float, float]:
+def _wrk(url: str, filled: Filled, seconds: int) -> tuple[float, float]:
     """Requests a second, and the p99 in milliseconds."""
-    command = ["wrk", "-t1", "-c8", f"-d{SECONDS}s", "--latency", *headers, url]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(LUA % (filled.count - 1))
+        script.flush()
+        headers = ["-H", f"Authorization: Bearer {filled.token}"]
+        command = ["wrk", "-t1", "-c8", f"-d{seconds}s", "--latency", "-s", script.name, *headers, url]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert "Non-2xx" not in said, said
-    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", said)[1])  # type: ignore[index]
-    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", said).groups()  # type: ignore[union-attr]
-    return rate, float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit]
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    p99 = re.search(r"99%\s+([\d.]+)(us|ms|s)", said)
+    assert rate is not None, said
+    assert p99 is not None, said
+    return float(rate[1]), float(p99[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[p99[2]]
 
 
 if __name__ == "__main__":

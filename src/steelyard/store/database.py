@@ -72,7 +72,14 @@ class Store:
 
     def save(self, finished: Finished, *, scored_at: str) -> Scorecard | None:
         """Store a finished run whole, and score it; None for an infrastructure failure, which is Unranked."""
-        return writes.save(self.database, finished, scored_at=scored_at, tags=self._tags_of(finished.run.task_sha256))
+        score = self.store_run(finished, scored_at=scored_at).score
+        return None if score is None else score.card
+
+    def store_run(self, finished: Finished, *, scored_at: str) -> writes.Saved:
+        """The same; also whether the run is new, and the score as it is stored."""
+        sha256 = finished.run.task_sha256
+        tags = self._tags_of(sha256) if sha256 else ()  # of no known task: nothing to look up
+        return writes.save(self.database, finished, scored_at=scored_at, tags=tags)
 
     def run(self, name: str, *, workspace: str | None = None) -> StoredRun:
         """A run by its id, by a unique start of it, or the `latest`."""

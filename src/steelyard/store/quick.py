@@ -1,10 +1,14 @@
 """The reads that nearly every request makes, by key and without ceremony.
 
 On SQLite they take tens of microseconds on a connection of their own (readers never wait in WAL mode), so they may be
-made where everything else waits for nobody. On PostgreSQL they go through the pool and belong in a thread.
+made where everything else waits for nobody. On PostgreSQL they belong in a thread; there each is one round trip on one
+of a few connections of their own, which are replaced when the server was restarted.
 """
 
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import bindparam, select
@@ -14,7 +18,8 @@ from steelyard.domain.record import canonical_json
 from steelyard.formulas.scorecard import FORMULA_VERSION
 from steelyard.store import schema
 from steelyard.store.connection import Database
-from steelyard.store.errors import StoreError
+from steelyard.store.errors import StoreError, storing
+from steelyard.store.scenarios import FIND_TASK
 from steelyard.store.tokens import ANY_TOKEN, FIND_TOKEN
 
 _RUNS = schema.runs.c
@@ -25,38 +30,56 @@ NEWEST_SCORE = (
     .where(_RUNS.run_id == bindparam("id"))
     .order_by(_SCORES.c.version.desc())
 )
-_STATEMENTS = {"token": FIND_TOKEN, "any": ANY_TOKEN, "score": NEWEST_SCORE}
+_STATEMENTS = {"token": FIND_TOKEN, "any": ANY_TOKEN, "score": NEWEST_SCORE, "task": FIND_TASK}
+_MOST_IDLE = 8  # connections that are kept for the next read
 
 
 class QuickReads:
-    """One row at a time, by key; `inline` says that asking costs no more than a thread would."""
+    """One row at a time, by key; `inline` says that asking costs no more than a thread would. Threads may share it."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
         self.inline = database.is_sqlite
-        self._connection: Any = None
-        self._sql: dict[str, str] = {}
-        if self.inline:
-            dialect = sqlite.dialect(paramstyle="named")
-            self._sql = {name: str(statement.compile(dialect=dialect)) for name, statement in _STATEMENTS.items()}
+        self._reader: _Sqlite | _Postgres = _Sqlite(database) if self.inline else _Postgres(database)
 
-    def one(self, name: str, key: str = "") -> Any | None:
-        """A row of `token`, `any` or `score`; None when there is none."""
-        if not self.inline:
-            with self.database.read() as connection:
-                return connection.execute(_STATEMENTS[name], {"id": key}).first()
+    def one(self, name: str, key: str = "", **more: str) -> Any | None:
+        """A row of `token`, `any`, `score` or `task`; None when there is none."""
+        return self._reader.one(name, {"id": key, **more})
+
+    def task(self, workspace: str, task_id: str) -> str | None:
+        """The sha256 of a workspace's task; None when it has none of that id."""
+        found = self.one("task", task_id, workspace=workspace)
+        return None if found is None else str(found.sha256)
+
+    def close(self) -> None:
+        """Give the connections up; the next read takes a new one."""
+        self._reader.close()
+
+
+class _Sqlite:
+    """One connection, which threads take in turns."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        dialect = sqlite.dialect(paramstyle="named")
+        self._sql = {name: str(statement.compile(dialect=dialect)) for name, statement in _STATEMENTS.items()}
+        self._connection: Any = None
+        self._lock = threading.Lock()
+
+    def one(self, name: str, keys: dict[str, str]) -> Any | None:
         try:
-            if self._connection is None:
-                self._connection = self.database.engine.raw_connection()
-                self._connection.driver_connection.row_factory = _Row
-            return self._connection.driver_connection.execute(self._sql[name], {"id": key}).fetchone()
+            with self._lock:
+                if self._connection is None:
+                    self._connection = self._database.engine.raw_connection()
+                    self._connection.driver_connection.row_factory = _Row
+                return self._connection.driver_connection.execute(self._sql[name], keys).fetchone()
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise StoreError(f"reading the store: {error}") from error
 
     def close(self) -> None:
-        """Give the connection up; the next read takes a new one."""
-        connection, self._connection = self._connection, None
+        with self._lock:
+            connection, self._connection = self._connection, None
         if connection is not None:
             connection.invalidate()  # its rows look different from what the pool's other users expect
 
@@ -67,6 +90,64 @@ class _Row:
     def __init__(self, cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> None:
         for column, value in zip(cursor.description, values, strict=True):
             setattr(self, column[0], value)
+
+
+class _Postgres:
+    """Connections that begin no transaction: a read is one round trip, and the driver prepares its statement."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        dialect = database.engine.dialect
+        self._sql = {name: str(statement.compile(dialect=dialect)) for name, statement in _STATEMENTS.items()}
+        self._idle: list[Any] = []
+        self._lock = threading.Lock()
+
+    def one(self, name: str, keys: dict[str, str]) -> Any | None:
+        import psycopg
+
+        with storing("reading the store"):
+            try:
+                return self._read(name, keys)
+            except psycopg.OperationalError:
+                self.close()  # the server went away: what is idle is as dead
+            try:
+                return self._read(name, keys)
+            except psycopg.Error as error:
+                reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                raise StoreError(f"reading the store: {reason}") from error
+
+    def _read(self, name: str, keys: dict[str, str]) -> Any | None:
+        with self._connection() as connection:
+            return connection.execute(self._sql[name], keys).fetchone()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Any]:
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        connection = connection or self._connect()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            if len(self._idle) < _MOST_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _connect(self) -> Any:
+        from psycopg import connect
+        from psycopg.rows import namedtuple_row
+
+        words, options = self._database.engine.dialect.create_connect_args(self._database.url)
+        return connect(*words, **options, autocommit=True, row_factory=namedtuple_row)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
 
 
 def score_json(row: Any, run_id: str) -> str:

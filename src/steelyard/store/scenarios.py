@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from steelyard.domain.record import JsonObject
 from steelyard.domain.suite import FrozenTask, Scenario, Task, snapshot
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SCENARIO = schema.scenarios.c
 _TASK = schema.workspace_tasks.c
+FIND_TASK = select(_TASK.sha256).where(_TASK.workspace == bindparam("workspace"), _TASK.task_id == bindparam("id"))
 
 
 class StaleError(ConflictError):
@@ -139,13 +140,6 @@ def list_tasks(database: Database, workspace: str | None, *, after: int | None, 
         query = query.where(_TASK.seq < after)
     with database.read() as connection:
         return [_stored_task(dict(row)) for row in connection.execute(query).mappings()]
-
-
-def task_sha256(database: Database, workspace: str, task_id: str) -> str | None:
-    """The sha256 of a workspace's task; None when it has none of that id."""
-    query = select(_TASK.sha256).where(_TASK.workspace == workspace, _TASK.task_id == task_id)
-    with database.read() as connection:
-        return connection.execute(query).scalar()
 
 
 def _tasks() -> "Select[Any]":

@@ -1,5 +1,6 @@
 """Storing a finished run: one transaction that holds all of it, its score and its event, or nothing."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import func, insert, select, update
@@ -17,7 +18,7 @@ from steelyard.store.clean import clean_blobs, clean_record, exact_json, storabl
 from steelyard.store.connection import Database
 from steelyard.store.errors import ConflictError, NotFoundError, RefusedError, storing
 from steelyard.store.outbox import add_event
-from steelyard.store.rows import instant, run_row, score_row, scored_event, scorer_results, stored_score
+from steelyard.store.rows import StoredScore, instant, run_row, score_row, scored_event, scorer_results, stored_score
 from steelyard.store.statements import (
     ADD_JUDGEMENT,
     ADD_RUN,
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
 
 _RUNS = schema.runs.c
 _SCORES = schema.agent_run_scores.c
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A run that is stored: the first score it got (None for an infrastructure failure), and whether it is new."""
+
+    score: StoredScore | None
+    is_new: bool
 
 
 def create_experiment(database: Database, experiment: Experiment) -> None:
@@ -69,10 +78,10 @@ def create_experiment(database: Database, experiment: Experiment) -> None:
         connection.execute(insert(schema.experiments).values(row))
 
 
-def save(database: Database, finished: Finished, *, scored_at: str, tags: tuple[str, ...] = ()) -> Scorecard | None:
-    """Store a finished run; its scorecard, or None for an infrastructure failure, which is not scored.
+def save(database: Database, finished: Finished, *, scored_at: str, tags: tuple[str, ...] = ()) -> Saved:
+    """Store a finished run and score it, unless it is an infrastructure failure.
 
-    The same run again is answered with the score it has; another run under the same id is a `ConflictError`.
+    The same run again is answered with the score it got; another run under the same id is a `ConflictError`.
     """
     doing = f"storing run {finished.run.run_id}"
     blobs = clean_blobs(finished)
@@ -81,7 +90,7 @@ def save(database: Database, finished: Finished, *, scored_at: str, tags: tuple[
     run, record = _as_stored(finished, {name: sha for name, (sha, _, _) in kept.items()})
     try:
         with database.write(doing) as connection:
-            card = _save(connection, run, record, scored_at, tags)
+            saved = _save(connection, run, record, instant(scored_at, "scored_at"), tags)
             _refer(connection, run.run_id, kept)
     except RefusedError:  # another process stored the same id between our look and our insert
         with database.read() as connection:
@@ -92,7 +101,7 @@ def save(database: Database, finished: Finished, *, scored_at: str, tags: tuple[
         if not database.artifacts.has(sha):  # `prune` took it in the moment before we referred to it
             with storing(doing):
                 database.artifacts.put(blobs[name])
-    return card
+    return saved
 
 
 def _as_stored(finished: Finished, artifacts: dict[str, str]) -> tuple[Run, str]:
@@ -102,7 +111,7 @@ def _as_stored(finished: Finished, artifacts: dict[str, str]) -> tuple[Run, str]
     return Run.model_validate(cleaned, strict=False), canonical_json(cleaned)
 
 
-def _save(connection: "Connection", run: Run, record: str, scored_at: str, tags: tuple[str, ...]) -> Scorecard | None:
+def _save(connection: "Connection", run: Run, record: str, scored_at: str, tags: tuple[str, ...]) -> Saved:
     weights = lock_workspace(connection, run.workspace)
     if _stored_record(connection, run.run_id) is not None:
         return _again(connection, run, record)
@@ -118,8 +127,9 @@ def _save(connection: "Connection", run: Run, record: str, scored_at: str, tags:
         watch_new(connection, Scored(run, card, 1, scored_at))
     if run.judge is not None:
         connection.execute(ADD_JUDGEMENT, _judgement_row(run.run_id, run.judge))
-    connection.execute(END_LEASE, _cell(run))
-    return card
+    if run.experiment:
+        connection.execute(END_LEASE, _cell(run))
+    return Saved(None if card is None else StoredScore(1, scored_at, card), is_new=True)
 
 
 def _cell(run: Run) -> "JsonObject":
@@ -130,11 +140,11 @@ def _stored_record(connection: "Connection", run_id: str) -> str | None:
     return connection.execute(RECORD, {"run_id": run_id}).scalar()
 
 
-def _again(connection: "Connection", run: Run, record: str) -> Scorecard | None:
+def _again(connection: "Connection", run: Run, record: str) -> Saved:
     if _stored_record(connection, run.run_id) != record:
         raise ConflictError(f"another run {run.run_id} is stored already; a run never changes")
     found = connection.execute(FIRST_SCORE, {"run_id": run.run_id}).mappings().first()
-    return None if found is None else stored_score(found).card
+    return Saved(None if found is None else stored_score(found), is_new=False)
 
 
 def _replace(connection: "Connection", run: Run) -> int:

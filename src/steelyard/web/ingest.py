@@ -18,10 +18,8 @@ from steelyard.domain.trajectory import Trajectory
 from steelyard.domain.usage import Resources, Usage
 from steelyard.errors import InputError, SteelyardError
 from steelyard.store.errors import ConflictError
-from steelyard.store.rows import instant, stored_score
-from steelyard.store.scenarios import task_sha256
-from steelyard.store.statements import FIRST_SCORE, RECORD
-from steelyard.store.writes import save
+from steelyard.store.rows import instant
+from steelyard.store.statements import RECORD
 from steelyard.web.auth import Caller
 from steelyard.web.bodies import RunIn, StageIn
 from steelyard.web.documents import score_document, unranked
@@ -53,31 +51,17 @@ def _ingest(service: Service, body: RunIn, workspace: str) -> tuple[int, JsonObj
     at = now()
     known = body.task_sha256 or ""
     if not known and "task_id" in body.model_fields_set:
-        known = task_sha256(service.database, workspace, body.task_id) or ""
-    run = finished_of(body, workspace, known, at)
-    is_new = run.run.is_infrastructure and _stored(service, body.run_id) is None
+        known = service.reads.task(workspace, body.task_id) or ""
     try:
-        _save(service, run, at)
+        saved = service.store.store_run(finished_of(body, workspace, known, at), scored_at=at)
     except ConflictError:
         earlier = _stored(service, body.run_id)
         if earlier is None or earlier.workspace != workspace:
             raise
         again = finished_of(body, workspace, body.task_sha256 or earlier.task_sha256, earlier.finished_at)
-        _save(service, again, at)  # the conflict again, if it is one
-        is_new = False
-    with service.database.read() as connection:
-        row = connection.execute(FIRST_SCORE, {"run_id": body.run_id}).mappings().first()
-    if row is None:
-        return (201 if is_new else 200), unranked(body.run_id)
-    score = stored_score(row)
-    return (201 if score.scored_at == at else 200), score_document(score)
-
-
-def _save(service: Service, run: Finished, at: str) -> None:
-    if run.run.task_sha256:
-        service.store.save(run, scored_at=at)
-    else:
-        save(service.database, run, scored_at=at)  # of no known task, so without tags: nothing to look up
+        saved = service.store.store_run(again, scored_at=at)  # the conflict again, if it is one
+    document = unranked(body.run_id) if saved.score is None else score_document(saved.score)
+    return (201 if saved.is_new else 200), document
 
 
 def _stored(service: Service, run_id: str) -> Run | None:
