@@ -12,12 +12,13 @@ from benchmarks.measure import median
 from benchmarks.service_store import WORKSPACE
 
 FIRST = 60  # how often the first page is asked for
-# Both dense; one narrow; and one whose matches all lie at the far end of the list, behind a million others.
+# Both dense; one narrow; one whose matches all lie at the far end, one at the near end, and one without any.
 FILTERS: tuple[Mapping[str, str], ...] = (
     {"arm": "plain", "verdict": "PASS"},
     {"task": "task-7", "tier": "Gold"},
     {"tier": "Gold", "status": "completed"},
     {"arm": "rare", "verdict": "FAIL"},
+    {"tier": "Elite", "since": "2026-01-20T00:00:00Z"},
     {"arm": "plain", "status": "failed"},
 )
 

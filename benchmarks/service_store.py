@@ -68,6 +68,7 @@ def _run(row: dict[str, Any], record: str, number: int, count: int) -> dict[str,
         "score": 80,
         "replaced": 0,
         "wall_s": 1 + mixed / 100,
+        "finished_at": f"2026-01-{1 + number * 27 // count:02d}T00:00:00.000000Z",
         "record": record.replace("run_00000", name),
     }
 

@@ -36,6 +36,42 @@ def _die_with_parent() -> None:
 @contextmanager
 def serve() -> Iterator[str]:
     """Run a server that listens on a socket only; the URL to it, without a database name."""
+    with restartable() as server:
+        yield server.url
+
+
+class Server:
+    """A server that can be taken down and brought back with its data."""
+
+    def __init__(self, home: Path, programs: Path, options: dict[str, Any]) -> None:
+        self.home, self._programs, self._options = home, programs, options
+        self.url = f"postgresql://postgres@/%s?host={home}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it takes connections."""
+        words: list[str | Path] = ["-D", self.home / "data", "-k", self.home, "-h", "", "-F"]
+        words += ["-c", "max_connections=200"]
+        with (self.home / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "bin" / "postgres", *words],
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent,
+                **self._options,
+            )
+        _await(self._process, self.home)
+
+    def stop(self, number: int = signal.SIGINT) -> None:
+        """End it and all its connections: SIGINT in order, SIGQUIT as a crash does."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        self._process.wait(60)
+
+
+@contextmanager
+def restartable() -> Iterator[Server]:
+    """The same, for who wants to restart it."""
     as_root = os.geteuid() == 0
     home = Path(tempfile.mkdtemp(prefix="sy-pg-"))
     identity: dict[str, Any] = {}
@@ -48,39 +84,16 @@ def serve() -> Iterator[str]:
             probe = ["test", "-x", str(programs / "bin" / "postgres")]
             if subprocess.run(probe, cwd="/", extra_groups=[], **identity).returncode != 0:
                 programs = Path(shutil.copytree(programs, home / "programs"))  # a checkout that only root may enter
-        data = home / "data"
         options: dict[str, Any] = {"cwd": home, "extra_groups": [], **identity} if as_root else {"cwd": home}
-        make: list[str | Path] = [
-            programs / "bin" / "initdb",
-            "-D",
-            data,
-            "-U",
-            "postgres",
-            "--auth=trust",
-            "--encoding=utf8",
-            "-N",
-        ]
-        subprocess.run([*make, "--locale=C"], check=True, capture_output=True, **options)
-        run: list[str | Path] = [
-            programs / "bin" / "postgres",
-            "-D",
-            data,
-            "-k",
-            home,
-            "-h",
-            "",
-            "-F",
-            "-c",
-            "max_connections=200",
-        ]
-        with (home / "log").open("wb") as log:
-            server = subprocess.Popen(run, stdout=log, stderr=log, preexec_fn=_die_with_parent, **options)
+        words: list[str | Path] = ["-D", home / "data", "-U", "postgres", "--auth=trust", "--encoding=utf8", "-N"]
+        words.append("--locale=C")
+        subprocess.run([programs / "bin" / "initdb", *words], check=True, capture_output=True, **options)
+        server = Server(home, programs, options)
+        server.start()
         try:
-            _await(server, home)
-            yield f"postgresql://postgres@/%s?host={home}"
+            yield server
         finally:
-            server.send_signal(signal.SIGINT)
-            server.wait(60)
+            server.stop()
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

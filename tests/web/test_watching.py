@@ -79,6 +79,12 @@ def test_a_server_delivers_events_and_logs_requests(tmp_path: Path) -> None:
             assert asked.status_code == 201
         until(lambda: path.exists() and path.read_text().count('"agent.run.scored"') == 10, "delivery")
         until(lambda: f'steelyard_outbox_pending{{sink="jsonl:{path}"}} 0.0' in client.get("/metrics").text, "metrics")
+        for _ in range(6):  # whichever worker answers, it tells of both
+            with served.client() as another:
+                scored = [
+                    line for line in another.get("/metrics").text.splitlines() if "steelyard_scores_total{" in line
+                ]
+            assert sum(float(line.rpartition(" ")[2]) for line in scored) == 10
         assert served.stop(signal.SIGTERM) == 0
     ids = [json.loads(line)["id"] for line in path.read_text().splitlines()]
     assert len(ids) == len(set(ids))

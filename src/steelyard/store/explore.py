@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import asc, desc, func, or_, select, tuple_
+from sqlalchemy import Column, asc, desc, func, or_, select, tuple_
+from sqlalchemy.sql import visitors
 
 from steelyard.domain.record import JsonObject, canonical_json
 from steelyard.store import schema
@@ -167,7 +168,6 @@ class _Walk:
         self.first: list[ColumnElement[bool]] = []
         if workspace is not None:
             self.first.append(_RUNS.workspace == storable(workspace))
-        self.narrow = self._narrowest()
 
     def rows(self, base: "list[ColumnElement[bool]]", limit: int) -> tuple[list[JsonObject], Place | None]:
         """The next rows that match everything, and where the walk was broken off before there were enough."""
@@ -175,13 +175,18 @@ class _Walk:
         column = _RUNS[question.column]
         turn = asc if question.ascending else desc
         order = [turn(_RUNS.seq)] if question.sort == NEWEST else [turn(column), turn(_RUNS.seq)]
-        inside = [*self.first, *self.narrow, *_times(question), *base]
-        walk = select(*_COLUMNS).where(*inside).order_by(*order)
-        outside = _rest(question, self.narrow)
+        narrow = self._narrowest(base)
+        inside = [*self.first, *narrow, *_times(question), *base]
+        outside = _rest(question, narrow)
         if not outside:
-            return [dict(row) for row in self.connection.execute(walk.limit(limit)).mappings()], None
+            walk = select(*_COLUMNS).where(*inside).order_by(*order).limit(limit)
+            return [dict(row) for row in self.connection.execute(walk).mappings()], None
+        # The window holds only what is looked at: reading whole rows of all that do not match costs more than the walk.
+        looked = _columns([condition(_RUNS) for condition in outside])
+        walk = select(*looked).where(*inside).order_by(*order)
         window = walk.limit(question.window).subquery("walk")
-        query = select(window).where(*[condition(window.c) for condition in outside]).limit(limit)
+        matching = select(window.c.seq).where(*[condition(window.c) for condition in outside]).limit(limit)
+        query = select(*_COLUMNS).where(_RUNS.seq.in_(matching)).order_by(*order)
         found = [dict(row) for row in self.connection.execute(query).mappings()]
         if len(found) >= limit:
             return found, None
@@ -189,20 +194,41 @@ class _Walk:
         end = self.connection.execute(last).first()
         return found, None if end is None else Place(None if question.sort == NEWEST else end[0], end[1])
 
-    def _narrowest(self) -> "list[ColumnElement[bool]]":
+    def _narrowest(self, base: "list[ColumnElement[bool]]") -> "list[ColumnElement[bool]]":
         """The filter that an index serves: always for the newest runs, and for another order when few runs match it."""
-        wanted = self.question.wanted
-        for name in _INDEXED:
-            value = getattr(wanted, name)
-            if value is None or (not self.first and name != "experiment"):
-                continue
-            found = [(_RUNS.judge if name == "verdict" else _RUNS[name]) == storable(value)]
-            if self.question.sort == NEWEST:
-                return found
-            some = select(_RUNS.seq).where(*self.first, *found).limit(self.question.window + 1).subquery()
-            if (self.connection.execute(select(func.count()).select_from(some)).scalar() or 0) <= self.question.window:
-                return found
+        wanted, window = self.question.wanted, self.question.window
+        given = [name for name in _INDEXED if getattr(wanted, name) is not None]
+        found = [
+            (_RUNS.judge if name == "verdict" else _RUNS[name]) == storable(getattr(wanted, name))
+            for name in given
+            if self.first or name == "experiment"
+        ]
+        if self.question.sort == NEWEST:
+            return found if len(found) < 2 else [self._sparsest(found, base)]
+        for condition in found:
+            some = select(_RUNS.seq).where(*self.first, condition).limit(window + 1).subquery()
+            if (self.connection.execute(select(func.count()).select_from(some)).scalar() or 0) <= window:
+                return [condition]
         return []
+
+    def _sparsest(self, found: "list[ColumnElement[bool]]", base: "list[ColumnElement[bool]]") -> "ColumnElement[bool]":
+        """Of several filters that have an index, the one whose window reaches furthest."""
+        ascending, window = self.question.ascending, self.question.window
+        order = asc(_RUNS.seq) if ascending else desc(_RUNS.seq)
+        ends: list[tuple[int, ColumnElement[bool]]] = []
+        for condition in found:
+            place = select(_RUNS.seq).where(*self.first, condition, *base).order_by(order)
+            end = self.connection.execute(place.offset(window - 1).limit(1)).scalar()
+            if end is None:
+                return condition  # all that is left
+            ends.append((end, condition))
+        return (max if ascending else min)(ends, key=lambda one: one[0])[1]
+
+
+def _columns(conditions: "list[ColumnElement[bool]]") -> "list[Column[Any]]":
+    """The columns that conditions look at, and `seq`."""
+    parts = [part for condition in conditions for part in visitors.iterate(condition)]
+    return list({"seq": _RUNS.seq, **{part.name: part for part in parts if isinstance(part, Column)}}.values())
 
 
 def _times(question: Question) -> "list[ColumnElement[bool]]":

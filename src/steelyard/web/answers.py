@@ -4,15 +4,20 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from steelyard.domain.record import Record, sha256
+from steelyard.web.auth import caller_of
 from steelyard.web.problems import ProblemError, invalid
+
+if TYPE_CHECKING:
+    from steelyard.web.service import Service
 
 Body = TypeVar("Body", bound=Record)
 JSON = "application/json"
@@ -75,14 +80,18 @@ async def pieces(request: Request, limit: int | None) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def read_body(request: Request, limit: int) -> bytes:
-    """A whole JSON body within a limit."""
+async def read_body(request: Request, service: "Service") -> bytes:
+    """A whole JSON body within the server's limit, from a caller whose token still counts when all of it is there."""
+    limit = service.options.max_body
     if media_of(request) != JSON:
         raise ProblemError("unsupported-media-type", f"send the body as Content-Type: {JSON}")
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > limit:
         raise too_large(limit)
-    return b"".join([piece async for piece in pieces(request, limit)])
+    found = [piece async for piece in pieces(request, limit) if piece]
+    if len(found) > 1:  # it was still coming when its sender had been let in
+        await run_in_threadpool(service.guard.confirm, caller_of(request.scope))
+    return b"".join(found)
 
 
 def parse(data: bytes, record: type[Body]) -> Body:

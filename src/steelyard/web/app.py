@@ -108,10 +108,14 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     }
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     found["security"] = [{"token": []}, {}]
-    for methods in found["paths"].values():
-        for operation in methods.values():
+    for path, methods in found["paths"].items():
+        for method, operation in methods.items():
             answers = operation["responses"]
             if "HTTPValidationError" in str(answers.get("422", "")):
                 del answers["422"]
+            if method == "get" and path.startswith("/v1/"):
+                tagged = {"headers": {"ETag": {"schema": {"type": "string"}}}}
+                answers["200"] |= tagged
+                answers["304"] = {"description": "What If-None-Match names is still so", **tagged}
     app.openapi_schema = found
     return found

@@ -98,6 +98,14 @@ class Guard:
             raise ProblemError("unauthenticated", "send the header Authorization: Bearer TOKEN", headers=_ASK)
         return self._with_token(token, address)
 
+    def confirm(self, caller: Caller) -> None:
+        """Refuse a caller whose token was revoked, or has expired, since it was let in."""
+        if caller.token is None:
+            return
+        row = self.reads.one("token", caller.token)
+        if row is None or not token_of(row).is_usable(_now()):
+            raise _not_usable()
+
     def _without_token(self, headers: Mapping[bytes, bytes]) -> Caller:
         if not self.is_loopback or self.reads.one("any") is not None:
             raise ProblemError("unauthenticated", "send the header Authorization: Bearer TOKEN", headers=_ASK)
@@ -122,11 +130,7 @@ class Guard:
         if found is None or not found.is_usable(_now()):
             self._known.pop(digest, None)
             self.failures.take(address, now)
-            raise ProblemError(
-                "invalid-token",
-                "the token is not known here, was revoked or has expired",
-                headers={"WWW-Authenticate": 'Bearer realm="steelyard", error="invalid_token"'},
-            )
+            raise _not_usable()
         self._remember(digest)
         self._limit(found, now)
         self._note(found, now)
@@ -157,6 +161,14 @@ class Guard:
 
         with suppress(RuntimeError):  # shutting down
             self._notes.submit(write)
+
+
+def _not_usable() -> ProblemError:
+    return ProblemError(
+        "invalid-token",
+        "the token is not known here, was revoked or has expired",
+        headers={"WWW-Authenticate": 'Bearer realm="steelyard", error="invalid_token"'},
+    )
 
 
 def _now() -> str:

@@ -1,10 +1,12 @@
-"""Counters for Prometheus: each server process has its own."""
+"""Counters for Prometheus: of this process, or, with several workers, of all of them together."""
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from steelyard.errors import SteelyardError
@@ -12,6 +14,7 @@ from steelyard.errors import SteelyardError
 if TYPE_CHECKING:
     from steelyard.store.database import Store
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"  # the library's own variable: where the workers of one server keep their counts
 _TIMES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _FATES = {"delivered": "has", "dropped": "never got: too many waited", "refused": "turned down"}
 
@@ -21,6 +24,10 @@ class Metrics:
 
     def __init__(self, store: "Store") -> None:
         self.registry = CollectorRegistry()
+        self.shown = self.registry
+        if SHARED in os.environ:
+            self.shown = CollectorRegistry()
+            MultiProcessCollector(self.shown)  # type: ignore[no-untyped-call]
         self.scores = Counter("steelyard_scores", "Runs scored here, by tier", ["tier"], registry=self.registry)
         self.failures = Counter(
             "steelyard_scoring_failures", "Runs that could not be stored or scored", ["cause"], registry=self.registry
@@ -32,7 +39,7 @@ class Metrics:
             registry=self.registry,
             buckets=_TIMES,
         )
-        self.registry.register(_Queues(store))
+        self.shown.register(_Queues(store))
         self._children: dict[tuple[str, str, int], Histogram] = {}
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:

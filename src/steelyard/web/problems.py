@@ -129,7 +129,13 @@ def invalid(error: ValidationError, record: type[BaseModel]) -> ProblemError:
 def documented(*causes: str) -> dict[int | str, JsonObject]:
     """The `responses` of a route: these causes, and those that every route has."""
     found: dict[int | str, JsonObject] = {}
-    for cause in (*causes, "unauthenticated", "forbidden", "misdirected", "rate-limited", "store-unavailable"):
+    for cause in (*causes, *_EVERYWHERE):
         status, title = CAUSES[cause]
         found[status] = {"description": title, "content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+        if status in _HEADERS:
+            found[status]["headers"] = {_HEADERS[status]: {"schema": {"type": "string"}}}
     return found
+
+
+_EVERYWHERE = ("unauthenticated", "forbidden", "misdirected", "rate-limited", "internal-error", "store-unavailable")
+_HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}

@@ -1,8 +1,10 @@
 """Serving: uvicorn with our limits, in this process or in several."""
 
 import functools
+import os
 import resource
 import socket
+import tempfile
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +16,7 @@ from steelyard.events.logs import configure
 from steelyard.store.tokens import list_tokens
 from steelyard.web.app import make_app
 from steelyard.web.auth import is_loopback
+from steelyard.web.metrics import SHARED
 from steelyard.web.service import Options, Service, now
 
 HEAD_S = 20.0  # how long a client may take to send the head of a request
@@ -105,7 +108,9 @@ def serve(options: Options, bound: socket.socket, workers: int) -> None:
         return
     from uvicorn.supervisors import Multiprocess
 
-    Multiprocess(config, sockets=[bound]).run()
+    with tempfile.TemporaryDirectory(prefix="steelyard-metrics-") as folder:
+        os.environ[SHARED] = folder
+        Multiprocess(config, sockets=[bound]).run()
 
 
 def _many_connections() -> None:

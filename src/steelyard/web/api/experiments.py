@@ -64,7 +64,7 @@ def router(service: "Service") -> APIRouter:
         """Store what was planned elsewhere; the same experiment again changes nothing."""
         caller = caller_of(request.scope)
         caller.need("write")
-        data = await read_body(request, service.options.max_body)
+        data = await read_body(request, service)
         stored = await run_in_threadpool(lambda: _create(service, parse(data, ExperimentIn), caller))
         return answer(request, _document(stored), 201)
 

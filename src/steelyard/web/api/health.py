@@ -48,6 +48,6 @@ def router(service: "Service") -> APIRouter:
         """Counters for Prometheus."""
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-        return Response(generate_latest(service.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(service.metrics.shown), media_type=CONTENT_TYPE_LATEST)
 
     return routes

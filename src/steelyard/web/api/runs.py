@@ -12,12 +12,13 @@ from steelyard.errors import InputError
 from steelyard.formulas.gates import mean_score, overall
 from steelyard.store.clean import storable
 from steelyard.store.errors import NotFoundError
+from steelyard.store.explore import Place, Question, explore
 from steelyard.store.quick import score_json
 from steelyard.store.reads import RunFilter
 from steelyard.store.rows import StoredRun, instant
 from steelyard.web.answers import answer, answer_bytes
 from steelyard.web.auth import Caller, caller_of
-from steelyard.web.cursors import page, read_cursor
+from steelyard.web.cursors import make_cursor, page, read_cursor
 from steelyard.web.documents import Judged, RunOut, RunPage, Score, Scorers, gradings, run_document, summary_document
 from steelyard.web.problems import documented
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from steelyard.web.service import Service
 
 MOST = 200
+WINDOW = 2_000  # runs that one page looks through: deep pages cost no more than the first
 RunId = Annotated[str, Path(description="a run's id, in full", max_length=200)]
 Limit = Annotated[int, Query(ge=1, le=MOST, description="how many at most")]
 Cursor = Annotated[str | None, Query(max_length=200, description="the `next_cursor` of the page before")]
@@ -119,7 +121,10 @@ def _add_list(routes: APIRouter, service: "Service") -> None:
         limit: Limit = 50,
         cursor: Cursor = None,
     ) -> Response:
-        """A page of runs, newest first; what is left out does not matter."""
+        """A page of runs, newest first; what is left out does not matter.
+
+        A page looks through 2,000 runs at most: where few match it may be short, or empty, and `next_cursor` goes on.
+        """
         caller = caller_of(request.scope)
         wanted = RunFilter(
             workspace=visible(caller, workspace),
@@ -137,8 +142,14 @@ def _add_list(routes: APIRouter, service: "Service") -> None:
         after = read_cursor(cursor, about)
         if workspace is not None and not caller.sees(workspace):
             return answer(request, page([], limit, about, summary_document, None))
-        rows = service.store.runs(wanted, after=after, limit=limit + 1)
-        return answer(request, page(rows, limit, about, summary_document, lambda row: row["seq"]))
+        place = None if after is None else Place(None, after)
+        found = explore(service.database, Question(wanted, window=WINDOW), after=place, limit=limit)
+        document = {
+            "data": [summary_document(row) for row in found.rows],
+            "has_more": found.next is not None,
+            "next_cursor": make_cursor(found.next.seq, about) if found.next else None,
+        }
+        return answer(request, document)
 
 
 def visible(caller: Caller, workspace: str | None) -> str | None:

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Header, Path
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from steelyard.web.service import Service
 
 Name = Annotated[str, Path(max_length=200)]
+IfMatch = Annotated[str | None, Header(max_length=200, description='the revision that was read, as "3"')]
 _SENT = documented("conflict", "body-too-large", "unsupported-media-type", "invalid-request", "too-slow")
 _MISSING = documented("not-found", "invalid-request")
 
@@ -86,7 +87,7 @@ def _add_scenarios(routes: APIRouter, service: "Service") -> None:
         """Store a new scenario; a name that is taken is 409."""
         caller = caller_of(request.scope)
         caller.need("write")
-        data = await read_body(request, service.options.max_body)
+        data = await read_body(request, service)
         made = await run_in_threadpool(lambda: _create(service, parse(data, ScenarioIn), caller))
         return answer(request, scenario_document(made), 201)
 
@@ -113,15 +114,15 @@ def _add_edit(routes: APIRouter, service: "Service") -> None:
         ),
         openapi_extra=_body("ScenarioEdit"),
     )
-    async def edit(request: Request, name: Name, workspace: Word = None) -> Response:
+    async def edit(request: Request, name: Name, workspace: Word = None, if_match: IfMatch = None) -> Response:
         """Replace a scenario's fields. Tasks that were made of it stay as they are.
 
         With `If-Match: "REVISION"` the edit is refused (412) when somebody else was quicker.
         """
         caller = caller_of(request.scope)
         caller.need("write")
-        data = await read_body(request, service.options.max_body)
-        revision = _revision(request.headers.get("if-match"))
+        data = await read_body(request, service)
+        revision = _revision(if_match)
 
         def work() -> "StoredScenario":
             fields = checked(parse(data, ScenarioEdit))
@@ -166,7 +167,7 @@ def _add_tasks(routes: APIRouter, service: "Service") -> None:
         """Freeze a scenario and an instruction into a task; the same again is 200, another under its id 409."""
         caller = caller_of(request.scope)
         caller.need("write")
-        data = await read_body(request, service.options.max_body)
+        data = await read_body(request, service)
         made, new = await run_in_threadpool(lambda: _freeze(service, parse(data, TaskIn), caller))
         return answer(request, task_document(made), 201 if new else 200)
 

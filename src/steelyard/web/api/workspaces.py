@@ -63,7 +63,7 @@ def router(service: "Service") -> APIRouter:
         caller = caller_of(request.scope)
         home = _seen(caller, workspace)
         caller.need("admin")
-        data = await read_body(request, service.options.max_body)
+        data = await read_body(request, service)
 
         def work() -> Weights:
             return service.store.set_weights(home, parse(data, WeightsIn).model_dump())
