@@ -87,6 +87,15 @@ def test_the_files_ending_says_the_format(shop: Shop, stored: Stored, name: str,
     assert [path.name for path in shop.root.iterdir()] == [name]
 
 
+def test_a_server_gives_runs_their_pages(shop: Shop) -> None:
+    """In Markdown and on the page; what is no address is refused."""
+    file = shop.records("r.jsonl", line("t", "b"), line("t", "a", composite=0.1))
+    words = ("compare", "--records", str(file), "--baseline", "b", "--format", "md")
+    done = shop.run(*words, "--server", "https://weigh.example/")
+    assert "[`t-a-1`](https://weigh.example/runs/t-a-1)" in done.stdout
+    assert "an address is expected" in shop.refused(*words, "--server", "weigh.example")
+
+
 def test_json_and_a_page_at_once(shop: Shop, stored: Stored) -> None:
     """--json is for stdout, -o for the file."""
     found = shop.json("compare", stored.first, "--candidate", "shortcut", "-o", "page.md", code=1, home=stored.home)

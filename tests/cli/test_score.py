@@ -45,6 +45,15 @@ def test_all_but_id_and_outcome_may_be_left_out() -> None:
     assert document["defaulted_axes"] == ["error_rate", "latency", "resource_efficiency"]
 
 
+def test_null_is_unknown() -> None:
+    """A field that is null is as good as left out."""
+    names = ("stages", "wall_s", "history_wall_s", "baseline_p50_s", "resources", "weights")
+    run = {"run_id": "r", "outcome": "COMPLETED", **dict.fromkeys(names)}
+    document = json.loads(score("-", text=json.dumps(run)).stdout)
+    assert (document["score"], document["tier"]) == (70, "Gold")
+    assert document["defaulted_axes"] == ["error_rate", "latency", "resource_efficiency"]
+
+
 def test_weights_and_a_baseline_can_be_given() -> None:
     """Half the usual time, and only latency counts."""
     weights = {"completion": 0, "error_rate": 0, "latency": 1, "resource_efficiency": 0}

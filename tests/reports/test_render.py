@@ -146,7 +146,7 @@ def test_the_page_is_self_contained_and_runs_nothing_from_outside(hostile: Compa
     text = render(hostile, "html")
     page = _Page()
     page.feed(text)
-    assert page.addresses == []
+    assert all(re.fullmatch(r"#run-\d+", address) for address in page.addresses)
     assert page.handlers == []
     assert page.tags.count("script") == 3
     assert "img" not in page.tags
@@ -198,6 +198,20 @@ def test_without_the_extra_only_html_is_refused() -> None:
     done = subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert "pip install 'steelyard[report]'" in done.stdout
+
+
+def test_regressions_link_to_their_runs() -> None:
+    """Within the page without a server, to its pages with one, whatever a run is called."""
+    comparison = compared(gain=-1)
+    page = render(comparison, "html")
+    links = re.findall(r'<a href="#(run-\d+)"><code>([^<]+)</code></a>', page)
+    assert len(links) >= 4
+    for anchor, run_id in links:
+        assert f'<tr id="{anchor}"><td><code>{run_id}</code></td>' in page
+    away = render(comparison, "html", link=lambda run_id: f"https://weigh.example/runs/{run_id}")
+    run_id = links[0][1]
+    assert away.count(f'<a href="https://weigh.example/runs/{run_id}"><code>{run_id}</code></a>') == 2
+    assert 'href="#run-' not in away
 
 
 @pytest.mark.browser

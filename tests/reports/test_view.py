@@ -26,6 +26,25 @@ def test_a_regression_lists_tasks_with_runs_to_look_at() -> None:
     assert first.candidate_runs[0].href == f"/runs/{first.candidate_runs[0].run_id}"
 
 
+def test_runs_that_regressions_name_have_a_row_each() -> None:
+    """Every run that is named has its place among the rows that tell what came of it."""
+    view = view_of(compared(gain=-1))
+    named = [run for one in view.regressions for run in (*one.candidate_runs, *one.baseline_runs)]
+    assert named
+    for run in named:
+        assert run.place is not None
+        assert view.named_runs[run.place - 1].link.run_id == run.run_id
+    assert view.named_runs[0].cells[3:5] in {("fail", "1 of 4"), ("fail", "2 of 4")}
+
+
+def test_acceptance_commands_are_shown_where_they_are_counted() -> None:
+    """A secondary diagnostic of the seed, which only records from elsewhere state."""
+    found = [r.model_copy(update={"acceptance_cmd_count": 3}) for r in records(2, 1, 0)]
+    rows = [row[:3] for row in view_of(weigh(found, "old", "new")).consumption.rows]
+    assert ("acceptance commands, median", "3", "3") in rows
+    assert not any(row[0].startswith("acceptance") for row in view_of(compared()).consumption.rows)
+
+
 @pytest.mark.parametrize(("tasks", "left_out"), [(MOST_TASKS, 0), (MOST_TASKS + 1, 1), (500, 440)])
 def test_many_tasks_stay_readable(tasks: int, left_out: int) -> None:
     """Only the largest losses and gains get a row, and the view says how many do not."""

@@ -1,6 +1,7 @@
 """steelyard compare: two arms weighed against each other, as text, JSON, Markdown or a page."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,7 @@ def register(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="FILE", help="write there; its ending says the format (-: stdout)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--server", metavar="URL", help="link runs in md and html to the pages of this server")
     bad = parser.add_mutually_exclusive_group()
     bad.add_argument("--strict", action="store_true", help="refuse records with bad lines (default)")
     bad.add_argument("--skip-bad", action="store_true", help="leave bad lines out, and count them")
@@ -83,6 +85,8 @@ def check(args: argparse.Namespace) -> None:
         raise InputError(f"one experiment or two, not {len(args.experiments)}")
     if not 1 <= args.min_repeats <= 10_000:
         raise InputError(f"--min-repeats {args.min_repeats}: allowed: 1 to 10000")
+    if args.server is not None and not args.server.startswith(("http://", "https://")):
+        raise InputError(f"--server {args.server}: an address is expected, such as https://steelyard.example")
     if (args.skip_bad or args.strict) and not args.records:
         raise InputError("--strict and --skip-bad go with --records")
 
@@ -117,8 +121,9 @@ def _answer(comparison: "Comparison", args: argparse.Namespace, kind: str) -> No
     from steelyard.reports.render import render
     from steelyard.reports.text import headline
 
+    link = None if args.server is None else partial(run_page, args.server)
     if args.output is not None:
-        write_whole(args.output, render(comparison, kind))
+        write_whole(args.output, render(comparison, kind, link=link))
         note(f"written: {args.output}")
         if args.json:
             emit_json(comparison.model_dump(mode="json"))
@@ -127,7 +132,14 @@ def _answer(comparison: "Comparison", args: argparse.Namespace, kind: str) -> No
     elif kind == "json":
         emit_json(comparison.model_dump(mode="json"))
     else:
-        print_report(render(comparison, kind, colour=kind == "text" and wants_colour()))
+        print_report(render(comparison, kind, link=link, colour=kind == "text" and wants_colour()))
+
+
+def run_page(server: str, run_id: str) -> str:
+    """The page of a run on a server."""
+    from urllib.parse import quote
+
+    return f"{server.rstrip('/')}/runs/{quote(run_id, safe='')}"
 
 
 def print_report(text: str) -> None:

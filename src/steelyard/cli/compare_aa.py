@@ -58,7 +58,7 @@ def chosen_arm(table: "RecordTable", wanted: str | None, default: str | None) ->
 def text_of(report: "AaReport") -> str:
     """The check in a few lines for people."""
     from steelyard.reports.text import aligned
-    from steelyard.reports.words import many, name, percent
+    from steelyard.reports.words import composite, many, name, percent
 
     rows = [
         (verdict, f"{getattr(report, field):,}", percent(getattr(report, field) / report.splits))
@@ -89,6 +89,10 @@ def text_of(report: "AaReport") -> str:
         )
     else:
         lines.append("There are too few tasks for intervals.")
+    if report.mean_delta is not None:
+        measure = "composite" if report.no_verdict < report.splits else "pass rate"
+        lean = composite(report.mean_delta, sign=True)
+        lines.append(f"The halves differ in {measure} by {lean} on average; a rule without a lean gives 0.")
     if wrong > 0.05:
         lines.append("More repeats make this rarer, and so does --regressions significant.")
     if report.left_out_tasks:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from steelyard.compare.arms import shown
 from steelyard.compare.bootstrap import seed_of
 from steelyard.compare.table import RecordTable
 from steelyard.domain.suite import CompareSpec
@@ -23,7 +24,8 @@ class AaReport:
     """Of `splits` random halvings of one arm: how many got which verdict, and how many would have been promoted.
 
     `false_interval`: splits whose 95 % interval of the composite delta (of pass/fail without composites) left out 0;
-    about 5 % are to be expected. `repeats` is the smallest half of any task.
+    about 5 % are to be expected. `mean_delta` is that delta's mean over all splits: the halves are alike, so what is
+    not 0 is how far the rule itself leans. `repeats` is the smallest half of any task.
     """
 
     arm: str
@@ -37,6 +39,7 @@ class AaReport:
     promoted: int
     intervals: int
     false_interval: int
+    mean_delta: float | None
     left_out_tasks: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
@@ -53,6 +56,7 @@ class AaReport:
             "rates": rates,
             "intervals": self.intervals,
             "false_interval": self.false_interval,
+            "mean_delta": self.mean_delta,
             "left_out_tasks": list(self.left_out_tasks),
         }
 
@@ -70,12 +74,15 @@ def aa_check(table: RecordTable, arm: str, spec: CompareSpec, min_repeats: int =
     rng = np.random.Generator(np.random.SFC64(seed_of(table.number("duration_seconds")[rows], table.task[rows])))
     plain = spec.model_copy(update={"baseline": None, "candidate": None})
     counts = dict.fromkeys(("improved", "neutral", "regressed", "no_verdict", "promoted", "intervals", "off"), 0)
+    means = []
     for _ in range(splits):
         halves = split(table, rows, rng)
         answer = weigh(halves, FIRST, SECOND, plain, min_repeats, RESAMPLES)
         counts[answer.verdict or "no_verdict"] += 1
         counts["promoted"] += answer.promote
         delta = answer.paired.composite_delta if answer.verdict else answer.paired.pass_delta
+        if delta.mean is not None:
+            means.append(delta.mean)
         if delta.ci95 is not None:
             counts["intervals"] += 1
             counts["off"] += delta.ci95[0] > 0 or delta.ci95[1] < 0
@@ -91,6 +98,7 @@ def aa_check(table: RecordTable, arm: str, spec: CompareSpec, min_repeats: int =
         promoted=counts["promoted"],
         intervals=counts["intervals"],
         false_interval=counts["off"],
+        mean_delta=shown(sum(means) / len(means)) if means else None,
         left_out_tasks=tuple(table.tasks[code] for code in codes[sizes < 2]),
     )
 

@@ -70,7 +70,7 @@ def judge(both: Sides, scores: Composites, spec: CompareSpec, names: tuple[str, 
         rows.append(row)
         regressions += found
         if row.delta is not None and row.status == "both":
-            deltas.append(row.delta)
+            deltas.append(cand.composite[task] - base.composite[task])
     if scores.source == "none" or not len(both.baseline):
         return Judgement(None, None, tuple(rows), (), tuple(unscored))
     gain = round(math.fsum(deltas), 6) + 0.0
@@ -123,10 +123,10 @@ def _regressions(
     if spec.thresholds.objective_drop_is_regression:
         limits = {"passed": 0.0, "rate": 0.0, **limits}
     for measure, limit in limits.items():
-        before, after = shown(getattr(base, measure)[task]), shown(getattr(cand, measure)[task])
-        if before is None or after is None or not round(before - after, 6) > limit:
-            continue
-        found.append(_drop(name, measure, (before, after), evidence.of(task, measure) if evidence else None))
+        before, after = float(getattr(base, measure)[task]), float(getattr(cand, measure)[task])
+        fell = shown(before - after)
+        if fell is not None and fell > limit:
+            found.append(_drop(name, measure, (before, after), evidence.of(task, measure) if evidence else None))
     return found
 
 
@@ -147,8 +147,8 @@ def _drop(name: str, measure: str, numbers: tuple[float, float], evidence: "tupl
         kind=kind,
         hard=hard,
         detail=detail,
-        baseline=before,
-        candidate=after,
+        baseline=shown(before),
+        candidate=shown(after),
         delta=shown(after - before),
         p=p,
     )
@@ -179,17 +179,16 @@ def _not_finite(name: str, before: float | None, after: float | None) -> Regress
 def _row(both: Sides, task: int, arms: tuple[_Means, _Means], found: list[Regression]) -> TaskRow:
     base, cand = arms
     table = both.table
-    before, after = shown(base.composite[task]), shown(cand.composite[task])
-    delta = None if before is None or after is None else shown(after - before)
+    before, after = float(base.composite[task]), float(cand.composite[task])
     listed = []
     for rows, means in ((both.baseline, base), (both.candidate, cand)):
         low, count = int(means.first[task]), min(int(means.runs[task]), MOST_RUN_IDS)
         listed.append(tuple(table.run_ids[int(row)] for row in rows[low : low + count]))
     return TaskRow(
         task_id=table.tasks[task],
-        baseline=before,
-        candidate=after,
-        delta=delta,
+        baseline=shown(before),
+        candidate=shown(after),
+        delta=shown(after - before),
         regressions=tuple(regression.kind for regression in found),
         status="both"
         if base.runs[task] and cand.runs[task]

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from steelyard.compare.arms import arm_metrics, pick_arms
-from steelyard.compare.bootstrap import LEAST_TASKS, RESAMPLES
+from steelyard.compare.bootstrap import LEAST_TASKS, RESAMPLES, held_by
 from steelyard.compare.decision import decide
 from steelyard.compare.deltas import MEASURES, paired
+from steelyard.compare.named import named_runs
 from steelyard.compare.pairing import Composites, Sides, composites, sides
 from steelyard.compare.promotion import decided_by_default, fewest_repeats, reasons_against
 from steelyard.compare.significance import holm
@@ -18,7 +19,6 @@ from steelyard.domain.run_record import RunRecord
 from steelyard.domain.suite import CompareSpec
 
 MIN_REPEATS = 5
-FEW_TASKS = 10  # below, intervals hold the truth less often than they say: measured
 METHOD = (
     "Deltas are candidate minus baseline over pairs of the same task and repeat. Intervals: 95 % BCa bootstrap of the "
     "mean, {resamples} resamples of tasks and then of pairs within them, seeded from the data (percentile where BCa is "
@@ -56,6 +56,7 @@ def weigh(
     reasons = reasons_against(judgement, pairs.composite_delta, min_repeats)
     if judgement.verdict == "improved" and (default := decided_by_default(main.both, main.scores, spec, names)):
         reasons.append(default)
+    others = _others(table, names, spec, (min_repeats, resamples), main)
     excluded = _excluded(table)
     return Comparison(
         baseline=names[0],
@@ -66,7 +67,7 @@ def weigh(
         tasks=judgement.rows,
         regressions=judgement.regressions,
         decision=main.decision,
-        arms=_all_arms(table, main),
+        arms=_all_arms(table, main, others),
         paired=pairs,
         excluded=_total(excluded),
         notes=tuple(_notes(table, main, names)),
@@ -76,8 +77,9 @@ def weigh(
         min_repeats=min_repeats,
         fewest_repeats=fewest_repeats(judgement),
         thresholds={**spec.thresholds.model_dump(), "regressions": spec.regressions},
-        against_baseline=_against_baseline(table, names, spec, (min_repeats, resamples), main),
+        against_baseline=_against_baseline(others),
         method=METHOD.format(resamples=f"{resamples:,}", flips="10,000"),
+        named_runs=named_runs(main.both, main.scores, judgement, names),
     )
 
 
@@ -95,20 +97,26 @@ def _weigh_two(
     return _Weighed(both, scores, judgement, pairs, decision, {names[0]: theirs, names[1]: ours})
 
 
-def _all_arms(table: RecordTable, main: _Weighed) -> dict[str, ArmMetrics]:
-    return {arm: main.arms.get(arm) or arm_metrics(table, table.rows_of(arm)) for arm in table.arms}
-
-
-def _against_baseline(
+def _others(
     table: RecordTable, names: tuple[str, str], spec: CompareSpec, sizes: tuple[int, int], main: _Weighed
-) -> tuple[Against, ...]:
-    """With three or more arms, every one of them against the baseline, p-values adjusted for having looked so often."""
-    others = [arm for arm in table.arms if arm != names[0]]
-    if len(others) < 2:
-        return ()
+) -> dict[str, _Weighed]:
+    """With three or more arms, every one of them against the baseline, by name."""
+    arms = [arm for arm in table.arms if arm != names[0]]
+    if len(arms) < 2:
+        return {}
+    return {arm: main if arm == names[1] else _weigh_two(table, (names[0], arm), spec, *sizes) for arm in arms}
+
+
+def _all_arms(table: RecordTable, main: _Weighed, others: dict[str, _Weighed]) -> dict[str, ArmMetrics]:
+    """Every arm's metrics; its composites are those against the baseline."""
+    found = {arm: weighed.arms[arm] for arm, weighed in others.items()} | main.arms
+    return {arm: found[arm] for arm in table.arms}
+
+
+def _against_baseline(others: dict[str, _Weighed]) -> tuple[Against, ...]:
+    """A row an arm, p-values adjusted for having looked so often."""
     rows = []
-    for arm in others:
-        weighed = main if arm == names[1] else _weigh_two(table, (names[0], arm), spec, *sizes)
+    for arm, weighed in others.items():
         measure: Literal["pass_delta", "composite_delta"] = (
             "pass_delta" if weighed.scores.source == "none" else "composite_delta"
         )
@@ -171,10 +179,10 @@ def _notes(table: RecordTable, main: _Weighed, names: tuple[str, str]) -> list[s
             f"pairs on {tasks} task{'s' if tasks > 1 else ''} only: "
             f"an interval needs at least {LEAST_TASKS} tasks to mean anything"
         )
-    elif tasks < FEW_TASKS:
+    elif (share := held_by(tasks)) is not None:
         notes.append(
-            f"pairs on {tasks} tasks only: with fewer than {FEW_TASKS} a 95 % interval is too narrow "
-            "(it holds the truth in some 85 to 90 % of cases); look at the p-values too"
+            f"pairs on {tasks} tasks only: a 95 % interval of so few is too narrow "
+            f"(it holds the truth in {share} % of cases); look at the p-values too"
         )
     alike = [name.replace("_", " ") for name, delta in _deltas(pairs) if delta.pairs > 1 and _same(delta)]
     if alike and tasks >= LEAST_TASKS:
@@ -183,7 +191,7 @@ def _notes(table: RecordTable, main: _Weighed, names: tuple[str, str]) -> list[s
         )
     if main.decision.provisional and pairs.pairs:
         notes.append("too few repeats for a promotion: the decision is provisional")
-    if scores.source == "none":
+    if scores.source == "none" and table.counted.any():
         notes.append("no record states a composite or its objective checks: there is a decision but no verdict")
     if scores.source == "recorded":
         notes.append(

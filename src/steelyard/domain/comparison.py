@@ -182,6 +182,23 @@ class Disagreement(Record):
     run_ids: tuple[str, ...]
 
 
+class NamedRun(Record):
+    """A run of a task that regressed, and what came of it; `composite` is the one of this comparison."""
+
+    run_id: str
+    task_id: str
+    arm: str
+    repeat: int
+    success: bool
+    composite: float | None
+    objective_passed: float | None
+    objective_total: float | None
+    duration_seconds: float | None
+    total_cost_usd: float | None
+    total_tokens: float | None
+    error_class: str | None
+
+
 class Comparison(Record):
     """The answer: verdict (seed 000), decision (seed 004), whether to promote and why not, and every number behind."""
 
@@ -208,3 +225,4 @@ class Comparison(Record):
     treatment: tuple[Treatment, ...] = ()
     method: str = ""
     disagreements: tuple[Disagreement, ...] = ()
+    named_runs: tuple[NamedRun, ...] = ()

@@ -77,7 +77,7 @@ class ResourceDescription(Record):
 
 
 class RunDescription(Record):
-    """A finished run as `steelyard score` reads it: everything but `run_id` and `outcome` may be left out.
+    """A finished run as `steelyard score` reads it: everything but `run_id` and `outcome` may be left out or null.
 
     `history_wall_s` are the COMPLETED runs of the workspace before this one, oldest first; `baseline_p50_s`, where it
     is given, is used in their place.
@@ -85,9 +85,9 @@ class RunDescription(Record):
 
     run_id: str = Field(min_length=1, max_length=500)
     outcome: Literal["COMPLETED", "BLOCKED", "FAILED"]
-    stages: tuple[StageDescription, ...] = ()
+    stages: tuple[StageDescription, ...] | None = ()
     wall_s: Finite | None = Field(default=None, ge=0)
-    history_wall_s: tuple[NotNegative, ...] = ()
+    history_wall_s: tuple[NotNegative, ...] | None = ()
     baseline_p50_s: Finite | None = Field(default=None, gt=0)
     resources: ResourceDescription | None = None
     weights: Weights | None = None

@@ -13,9 +13,9 @@ def facts_from(description: RunDescription) -> RunFacts:
     return RunFacts(
         run_id=description.run_id,
         outcome=description.outcome,
-        stages=tuple(Stage(stage.name, stage.attempts, stage.passed) for stage in description.stages),
+        stages=tuple(Stage(stage.name, stage.attempts, stage.passed) for stage in description.stages or ()),
         wall_s=description.wall_s,
-        history_wall_s=description.history_wall_s,
+        history_wall_s=description.history_wall_s or (),
         baseline_p50_s=description.baseline_p50_s,
         resources=Resources(**given.model_dump()) if given is not None else None,
         weights=description.weights or DEFAULT_WEIGHTS,

@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 
 from steelyard.reports import words
+from steelyard.reports.regressed import Against
 from steelyard.reports.tables import Table
-from steelyard.reports.view import Against, View
+from steelyard.reports.view import View
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~!]|^[#+=-])")
 _MARKS = {"good": "✅", "bad": "❌", "even": "⚖️", "unknown": "❔"}
 OPEN_TASKS = 10
+_WORDS = frozenset(("remark", "answer", "reason", "reading", "see", "files", "decision"))  # columns that hold words
 
 
 def render(view: View) -> str:
@@ -74,7 +76,7 @@ def _cell(text: str) -> str:
 
 
 def _grid(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---", *["---:"] * (len(heads) - 1)]
+    rule = ["---" if place == 0 or head in _WORDS else "---:" for place, head in enumerate(heads)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *rows))
 
 

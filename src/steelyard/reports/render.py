@@ -4,7 +4,8 @@ import json
 
 from steelyard.domain.comparison import Comparison
 from steelyard.errors import InputError
-from steelyard.reports.view import Link, view_of
+from steelyard.reports.regressed import Link
+from steelyard.reports.view import view_of
 
 FORMATS = ("text", "json", "md", "html")
 

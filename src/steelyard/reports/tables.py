@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from steelyard.domain.comparison import ArmMetrics, Comparison
+from steelyard.domain.comparison import ArmMetrics, Comparison, NamedRun
 from steelyard.reports import words
 
 MOST_ARMS = 30
@@ -55,10 +55,13 @@ def consumption(comparison: Comparison) -> Table:
         ("cache write tokens, median", "median_cache_write_tokens", words.count),
         ("steps, median", "median_step_count", words.count),
         ("tool calls, median", "median_tool_call_count", words.count),
+        ("acceptance commands, median", "median_acceptance_cmd_count", words.count),
     )
     rows = []
     for label, field, show in kinds:
         before, after = getattr(base, field), getattr(cand, field)
+        if field == "median_acceptance_cmd_count" and before is None and after is None:
+            continue  # only records from elsewhere count them
         rows.append((label, show(before), show(after), words.relative(after, before), _unknown(field, base, cand)))
     heads = ("measure", words.name(comparison.baseline), words.name(comparison.candidate), "change", "runs unknown")
     width = 5 if any(row[4] for row in rows) else 4
@@ -126,6 +129,25 @@ def unpaired(comparison: Comparison) -> Table | None:
     rows = tuple((words.name(run.task_id), words.name(run.arm), f"{run.repeat:,}") for run in listed)
     total = max(comparison.paired.unpaired_count, len(comparison.paired.unpaired))
     return Table(("task", "arm", "repeat"), rows, total - len(rows)) if rows else None
+
+
+def named_run(run: NamedRun) -> tuple[str, ...]:
+    """What came of one run: task, arm, repeat, pass or fail, checks, composite, time, cost, tokens, error."""
+    checks = "–"
+    if run.objective_total is not None:
+        checks = f"{words.checks(run.objective_passed)} of {words.checks(run.objective_total)}"
+    return (
+        words.name(run.task_id),
+        words.name(run.arm),
+        f"{run.repeat:,}",
+        "pass" if run.success else "fail",
+        checks,
+        words.composite(run.composite),
+        words.seconds(run.duration_seconds),
+        words.money(run.total_cost_usd),
+        words.count(run.total_tokens),
+        words.visible(run.error_class or "").replace("_", " "),
+    )
 
 
 def treatment(comparison: Comparison) -> Table | None:

@@ -5,8 +5,9 @@ from textwrap import fill
 
 from steelyard.domain.comparison import Comparison
 from steelyard.reports import words
+from steelyard.reports.regressed import Against, against_of
 from steelyard.reports.tables import Table
-from steelyard.reports.view import Against, Tone, View, against_of
+from steelyard.reports.view import Tone, View
 
 Paint = Callable[[str, Tone], str]
 

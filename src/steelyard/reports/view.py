@@ -4,16 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from steelyard.domain.comparison import Comparison, Delta, Regression, TaskRow
+from steelyard.domain.comparison import Comparison, Delta, TaskRow
 from steelyard.reports import tables, words
-from steelyard.reports.sentences import method, promotion, regression_details, why
+from steelyard.reports.regressed import Against, Link, NamedRun, against_of, named_of
+from steelyard.reports.sentences import method, promotion, why
 from steelyard.reports.tables import Table
 
 Tone = Literal["good", "bad", "even", "unknown"]
-Link = Callable[[str], str]
 MOST_TASKS = 60
 MOST_REGRESSIONS = 50
-MOST_RUN_IDS = 3
 MOST_NOTES = 50
 
 
@@ -62,25 +61,6 @@ class Task:
 
 
 @dataclass(frozen=True)
-class RunLink:
-    """A run to look at, with its page where there is one."""
-
-    run_id: str
-    href: str | None
-
-
-@dataclass(frozen=True)
-class Against:
-    """What speaks against the candidate on one task, with runs to look at."""
-
-    task: str
-    details: tuple[str, ...]
-    hard: bool
-    baseline_runs: tuple[RunLink, ...]
-    candidate_runs: tuple[RunLink, ...]
-
-
-@dataclass(frozen=True)
 class View:
     """What a report shows, from the verdict down to the method."""
 
@@ -104,6 +84,7 @@ class View:
     regressions_left_out: int
     excluded: Table | None
     unpaired: Table | None
+    named_runs: tuple[NamedRun, ...]
     treatment: Table | None
     disagreements: Table | None
     parity: tuple[str, ...]
@@ -140,6 +121,7 @@ def view_of(comparison: Comparison, link: Link | None = None) -> View:
         regressions_left_out=max(0, len(against) - MOST_REGRESSIONS),
         excluded=tables.excluded(comparison),
         unpaired=tables.unpaired(comparison),
+        named_runs=named_of(comparison, link),
         treatment=tables.treatment(comparison),
         disagreements=tables.disagreements(comparison),
         parity=tuple(map(words.visible, comparison.parity[:MOST_NOTES])),
@@ -268,29 +250,3 @@ def _gates(comparison: Comparison) -> list[Gate]:
             )
         )
     return found
-
-
-def against_of(comparison: Comparison, link: Link | None = None) -> tuple[Against, ...]:
-    """The regressions task by task, hard ones first, the largest drop of the composite first among them."""
-    found: dict[str, list[Regression]] = {}
-    for one in comparison.regressions:
-        found.setdefault(one.task_id, []).append(one)
-    rows = {row.task_id: row for row in comparison.tasks}
-
-    def linked(run_ids: tuple[str, ...]) -> tuple[RunLink, ...]:
-        return tuple(RunLink(words.name(i), link(i) if link else None) for i in run_ids[:MOST_RUN_IDS])
-
-    entries = []
-    for task, reasons in found.items():
-        row = rows.get(task)
-        hard = any(one.hard for one in reasons)
-        entry = Against(
-            task=words.name(task),
-            details=regression_details(reasons),
-            hard=hard,
-            baseline_runs=linked(row.baseline_run_ids if row else ()),
-            candidate_runs=linked(row.candidate_run_ids if row else ()),
-        )
-        delta = row.delta if row is not None and row.delta is not None else float("-inf")
-        entries.append((not hard, delta, task, entry))
-    return tuple(entry for *_, entry in sorted(entries, key=lambda e: e[:3]))

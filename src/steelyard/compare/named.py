@@ -1,0 +1,52 @@
+"""The runs that a reader of a regression looks at first: a few of each arm on every task that regressed."""
+
+from steelyard.compare.arms import shown
+from steelyard.compare.pairing import Composites, Sides
+from steelyard.compare.verdict import Judgement
+from steelyard.domain.comparison import NamedRun, TaskRow
+
+MOST_TASKS = 50
+MOST_RUNS = 3  # of a task and arm
+
+
+def named_runs(both: Sides, scores: Composites, judgement: Judgement, names: tuple[str, str]) -> tuple[NamedRun, ...]:
+    """The first runs of both arms on the tasks that regressed, the candidate's before the baseline's."""
+    import numpy as np
+
+    table = both.table
+    found = []
+    for row in regressed_tasks(judgement):
+        code = table.tasks.index(row.task_id)
+        arms = ((names[1], both.candidate, scores.candidate), (names[0], both.baseline, scores.baseline))
+        for arm, rows, composites in arms:
+            tasks = table.task[rows]  # ascending: rows lie by task and repeat
+            first, end = np.searchsorted(tasks, code), np.searchsorted(tasks, code, side="right")
+            places = range(int(first), min(int(end), int(first) + MOST_RUNS))
+            found += [_named(both, int(rows[place]), arm, float(composites[place])) for place in places]
+    return tuple(found)
+
+
+def regressed_tasks(judgement: Judgement) -> list[TaskRow]:
+    """Tasks with something against the candidate: hard ones first, the largest drop of the composite first."""
+    hard = {one.task_id for one in judgement.regressions if one.hard}
+    rows = [row for row in judgement.rows if row.regressions]
+    lowest = float("-inf")
+    rows.sort(key=lambda row: (row.task_id not in hard, lowest if row.delta is None else row.delta, row.task_id))
+    return rows[:MOST_TASKS]
+
+
+def _named(both: Sides, row: int, arm: str, composite: float) -> NamedRun:
+    table = both.table
+    error = int(table.error[row])
+    numbers = ("objective_passed", "objective_total", "duration_seconds", "total_cost_usd")
+    return NamedRun(
+        run_id=table.run_ids[row],
+        task_id=table.tasks[table.task[row]],
+        arm=arm,
+        repeat=int(table.repeat[row]),
+        success=bool(table.success[row]),
+        composite=shown(composite),
+        total_tokens=shown(float(table.total_tokens[row])),
+        error_class=None if error < 0 else table.errors[error],
+        **{name: shown(float(table.number(name)[row])) for name in numbers},
+    )
