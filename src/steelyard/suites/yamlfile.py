@@ -61,8 +61,12 @@ class Node:
 
 def read_yaml(path: Path) -> tuple[Node, Problems]:
     """The file's one document and what is wrong with it so far; `SuiteError` when there is no document to look at."""
-    text = _read_text(path)
-    problems = Problems(str(path))
+    return read_yaml_text(_read_text(path), str(path))
+
+
+def read_yaml_text(text: str, about: str) -> tuple[Node, Problems]:
+    """The same for a text that is no file; `about` is what mistakes name."""
+    problems = Problems(about)
     builder = _Builder(problems)
     try:
         for event in _events(text):

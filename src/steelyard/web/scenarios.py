@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from steelyard import plugins
 from steelyard.domain.mistakes import mistakes
@@ -17,40 +17,66 @@ _MERGED = ("limits", "judge")
 _PATHS = ("path", "paths", "patterns")
 
 
-def checked(scenario: Scenario) -> Scenario:
-    """A scenario whose scorers are whole and installed here; every mistake is named."""
-    wrong: list[str] = []
-    scorers = [_scorer(spec, f"scorers.{number}", wrong) for number, spec in enumerate(scenario.scorers, 1)]
-    names = [stage.name for stage in scenario.stages]
-    wrong += [f"stages: two have the name {name!r}" for name in sorted({n for n in names if names.count(n) > 1})]
-    if scenario.image is not None and scenario.dockerfile is not None:
-        wrong.append("image: give either image or dockerfile, not both")
+Mistake = tuple[str, str]  # a field, and what is wrong with it
+
+
+def checked(scenario: Scenario, before: Scenario | None = None) -> Scenario:
+    """A scenario whose scorers are whole and installed here; every mistake is named.
+
+    A scorer of a type that is not installed may stay as it was `before` the edit.
+    """
+    kept = () if before is None else before.scorers
+    results = [check_scorer(spec, kept) for spec in scenario.scorers]
+    wrong = [
+        f"scorers.{number}.{field}: {message}"
+        for number, (_, mistakes_found) in enumerate(results, 1)
+        for field, message in mistakes_found
+    ]
+    wrong += [f"{field}: {message}" for field, message in together(scenario)]
     if wrong:
         raise ProblemError("invalid-request", wrong[0], errors=wrong)
     fields = {name: getattr(scenario, name) for name in Scenario.model_fields}
-    return Scenario(**{**fields, "scorers": tuple(scorers)})
+    return Scenario(**{**fields, "scorers": tuple(spec for spec, _ in results)})
 
 
-def _scorer(spec: JsonObject, about: str, wrong: list[str]) -> JsonObject:
-    name = spec.get("type")
-    if not isinstance(name, str):
-        wrong.append(f"{about}.type: is required; installed: {', '.join(plugins.names('scorers'))}")
-        return {}
-    wrong += [f"{about}.{line}" for line in _outside(spec)]
-    try:
-        kind = plugins.load("scorers", name)
-    except InputError as error:
-        wrong.append(f"{about}.type: {error}")
-        return {}
-    try:
-        found: JsonObject = kind.model_validate_json(canonical_json(spec)).model_dump(mode="json")
-    except ValidationError as error:
-        wrong += [f"{about}.{line}" for line in mistakes(error, kind)]
-        return {}
+def together(scenario: Scenario) -> list[Mistake]:
+    """What is wrong with fields that are fine one by one."""
+    names = [stage.name for stage in scenario.stages]
+    found = [("stages", f"two have the name {name!r}") for name in sorted({n for n in names if names.count(n) > 1})]
+    if scenario.image is not None and scenario.dockerfile is not None:
+        found.append(("image", "give either image or dockerfile, not both"))
     return found
 
 
-def _outside(spec: JsonObject) -> list[str]:
+def check_scorer(spec: JsonObject, kept: tuple[JsonObject, ...] = ()) -> tuple[JsonObject, list[Mistake]]:
+    """A scorer with every default filled in, and its mistakes by field; one of `kept` passes as it is."""
+    name = spec.get("type")
+    if not isinstance(name, str):
+        return {}, [("type", f"is required; installed: {', '.join(plugins.names('scorers'))}")]
+    wrong = _outside(spec)
+    try:
+        kind = plugins.load("scorers", name)
+    except (InputError, ImportError, AttributeError) as error:
+        return (spec, []) if spec in kept else ({}, [*wrong, ("type", str(error))])
+    try:
+        whole: JsonObject = kind.model_validate_json(canonical_json(spec)).model_dump(mode="json")
+    except ValidationError as error:
+        return {}, [*wrong, *located(error, kind)]
+    return whole, wrong
+
+
+def located(error: ValidationError, record: type[BaseModel]) -> list[Mistake]:
+    """The mistakes of a record, each at its field."""
+    found = []
+    for item, line in zip(error.errors(include_url=False), mistakes(error, record), strict=True):
+        field = str(item["loc"][0]) if item["loc"] else ""
+        found.append(
+            (field, line.removeprefix(field).lstrip(".: ") if field else line.removeprefix("the whole object: "))
+        )
+    return found
+
+
+def _outside(spec: JsonObject) -> list[Mistake]:
     """The paths of a scorer that could leave the tree."""
     found = []
     for field in _PATHS:
@@ -58,7 +84,7 @@ def _outside(spec: JsonObject) -> list[str]:
         for item in value if isinstance(value, list) else [value]:
             why = outside(item) if isinstance(item, str) else None
             if why:
-                found.append(f"{field}: {why}; allowed: a path relative to the tree")
+                found.append((field, f"{why}; allowed: a path relative to the tree"))
     return found
 
 

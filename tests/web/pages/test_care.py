@@ -22,6 +22,11 @@ PAGES = [
     "/workspaces?until=2026-01-28",
     "/workspaces/watched?until=2026-01-28",
     "/workspaces/watched?until=2025-01-28",
+    "/scenarios",
+    "/scenarios/calc-fix?workspace=odd",
+    "/scenarios/hostile?workspace=odd",
+    "/new-scenario",
+    "/tasks/fix-the-sum?workspace=odd",
     "/tokens",
     "/sign-in",
 ]

@@ -24,6 +24,11 @@ ADDRESSES = [
     f"/runs/{quote(chr(39).join(['run_', '<b>' + chr(34) + '&?#']), safe='')}",
     "/workspaces?until=2026-01-28",
     "/workspaces/watched?until=2026-01-28",
+    "/scenarios?workspace=odd",
+    "/scenarios/hostile?workspace=odd",
+    "/tasks/hostile?workspace=odd",
+    f"/scenarios/{quote(HOSTILE[:150], safe='')}",
+    f"/new-scenario?workspace={quote(HOSTILE[:150])}",
     f"/workspaces/{quote(HOSTILE[:150], safe='')}",
     f"/workspaces?until={quote(HOSTILE[:150])}&days={quote(HOSTILE[:50])}",
     f"/runs?q={quote(HOSTILE[:150])}&task={quote(HOSTILE[:150])}",
@@ -90,7 +95,16 @@ def test_an_artifact_is_a_download_and_never_a_page(look: Callable[..., Any], pa
 def test_the_policy_allows_no_inline_script_and_no_other_site(pages: Any) -> None:
     """Every page, the ones for mistakes too, carries the strict policy."""
     with pages.client() as client:
-        for address in ("/runs", "/runs/run_rich", "/runs/nope", "/nope", "/sign-in", "/workspaces", "/tokens"):
+        for address in (
+            "/runs",
+            "/runs/run_rich",
+            "/runs/nope",
+            "/nope",
+            "/sign-in",
+            "/workspaces",
+            "/scenarios",
+            "/tokens",
+        ):
             policy = client.get(address, headers={"Accept": "text/html"}).headers["content-security-policy"]
             assert "default-src 'none'" in policy
             assert "unsafe" not in policy

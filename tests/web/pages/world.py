@@ -8,9 +8,11 @@ from typing import Any
 from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.grade import FactCheck, Finding
 from steelyard.domain.run import Parity, StageAttempt, TurnRecord
-from steelyard.domain.suite import Arm, FrozenTask, Seed, Task
+from steelyard.domain.suite import Arm, FrozenTask, Scenario, Seed, Stage, Task
 from steelyard.domain.usage import Usage
 from steelyard.store.database import Store, open_store
+from steelyard.store.scenarios import create_scenario, create_task
+from steelyard.web.scenarios import checked
 from tests.store.support import AT, judged, run_of, scorer
 from tests.web.pages.many import add_many
 from tests.web.pages.watched import add_watched
@@ -39,6 +41,7 @@ def make_world(home: Path) -> None:
         add_many(store, MANY)
         add_watched(store, HOSTILE)
         _add_odd(store)
+        _add_scenarios(store)
 
 
 def _add_odd(store: Store) -> None:
@@ -57,6 +60,36 @@ def _add_odd(store: Store) -> None:
     _save(store, 7, "run_damaged", {}, {"diff": b"not a patch", "trajectory": b"not json"})
     _save(store, 8, "run_hostile", _hostile(), {"diff": _hostile_diff(), "trajectory": _trajectory(_hostile_steps())})
     _save(store, 9, "run_'<b>\"&?#", {"arm": HOSTILE, "task_id": HOSTILE}, {})
+
+
+def _add_scenarios(store: Store) -> None:
+    """One as people make them, and one of texts that were made up to do harm."""
+    plain = Scenario.model_validate_json(json.dumps(CALC))
+    create_scenario(store.database, "odd", "calc-fix", checked(plain), at=AT)
+    command = {"name": HOSTILE, "type": "command", "command": HOSTILE, "timeout_s": 9, "required": False}
+    gone = {"name": HOSTILE, "type": HOSTILE, HOSTILE: [HOSTILE]}
+    stage = Stage(name=HOSTILE[:200], command=HOSTILE)
+    hostile = Scenario(scorers=(command, gone), setup=(HOSTILE,), stages=(stage,), image=HOSTILE)
+    create_scenario(store.database, "odd", "hostile", hostile, at=AT)
+    for name, prompt in (("fix-the-sum", "tests/test_calc.py fails. Fix the code."), ("hostile", HOSTILE)):
+        scenario = plain if name == "fix-the-sum" else hostile
+        fields = {field: getattr(scenario, field) for field in Scenario.model_fields}
+        task = Task(**fields, id=name, scenario="calc-fix", prompt=prompt, tags=("bugfix", HOSTILE))
+        create_task(store.database, "odd", FrozenTask.of(task), at=AT)
+
+
+CALC: dict[str, Any] = {
+    "seed": {"directory": "fixtures/calc"},
+    "setup": ["pip install -q -e ."],
+    "stages": [{"name": "lint", "command": "ruff check ."}, {"name": "test", "command": "pytest -q"}],
+    "scorers": [
+        {"name": "unit tests", "type": "command", "command": "pytest -q", "timeout_s": 300},
+        {"name": "frozen tests", "type": "tests_unmodified", "paths": ["tests/test_calc.py"]},
+        {"name": "no new skips", "type": "no_new_skips"},
+        {"name": "taste", "type": "llm_judge", "rubric": "Prefer the smallest clear change."},
+    ],
+    "limits": {"timeout_s": 900, "memory_mb": 2048},
+}
 
 
 def _save(store: Store, number: int, run_id: str, changes: dict[str, Any], blobs: dict[str, bytes]) -> None:

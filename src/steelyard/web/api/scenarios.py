@@ -88,7 +88,7 @@ def _add_scenarios(routes: APIRouter, service: "Service") -> None:
         caller = caller_of(request.scope)
         caller.need("write")
         data = await read_body(request, service)
-        made = await run_in_threadpool(lambda: _create(service, parse(data, ScenarioIn), caller))
+        made = await run_in_threadpool(lambda: create_scenario(service, parse(data, ScenarioIn), caller))
         return answer(request, scenario_document(made), 201)
 
     @routes.get(
@@ -100,7 +100,7 @@ def _add_scenarios(routes: APIRouter, service: "Service") -> None:
     )
     def one(request: Request, name: Name, workspace: Word = None) -> Response:
         """A scenario by its name; `workspace` where no token says which."""
-        return answer(request, scenario_document(_read(service, name, caller_of(request.scope), workspace)))
+        return answer(request, scenario_document(read_scenario(service, name, caller_of(request.scope), workspace)))
 
 
 def _add_edit(routes: APIRouter, service: "Service") -> None:
@@ -125,8 +125,9 @@ def _add_edit(routes: APIRouter, service: "Service") -> None:
         revision = _revision(if_match)
 
         def work() -> "StoredScenario":
-            fields = checked(parse(data, ScenarioEdit))
-            before = _read(service, name, caller, workspace)
+            given = parse(data, ScenarioEdit)
+            before = read_scenario(service, name, caller, workspace)
+            fields = checked(given, before.scenario)
             return stored.edit_scenario(service.database, before, fields, at=now(), revision=revision)
 
         return answer(request, scenario_document(await run_in_threadpool(work)))
@@ -168,7 +169,7 @@ def _add_tasks(routes: APIRouter, service: "Service") -> None:
         caller = caller_of(request.scope)
         caller.need("write")
         data = await read_body(request, service)
-        made, new = await run_in_threadpool(lambda: _freeze(service, parse(data, TaskIn), caller))
+        made, new = await run_in_threadpool(lambda: freeze_task(service, parse(data, TaskIn), caller))
         return answer(request, task_document(made), 201 if new else 200)
 
     @routes.get(
@@ -180,16 +181,18 @@ def _add_tasks(routes: APIRouter, service: "Service") -> None:
     )
     def one(request: Request, task_id: Name, workspace: Word = None) -> Response:
         """A frozen task with its whole snapshot."""
-        home = _home(caller_of(request.scope), workspace, f"no task {task_id[:80]!r} is stored")
+        home = home_of(caller_of(request.scope), workspace, f"no task {task_id[:80]!r} is stored")
         return answer(request, task_document(stored.read_task(service.database, home, storable(task_id))))
 
 
-def _create(service: "Service", body: ScenarioIn, caller: Caller) -> "StoredScenario":
+def create_scenario(service: "Service", body: ScenarioIn, caller: Caller) -> "StoredScenario":
+    """Store a new scenario in the caller's workspace."""
     home = caller.home(body.workspace)
     return stored.create_scenario(service.database, home, body.name, checked(body), at=now())
 
 
-def _freeze(service: "Service", body: TaskIn, caller: Caller) -> "tuple[StoredTask, bool]":
+def freeze_task(service: "Service", body: TaskIn, caller: Caller) -> "tuple[StoredTask, bool]":
+    """Store a task with its scenario as it is now, and whether it is new."""
     home = caller.home(body.workspace)
     scenario: Scenario | None = None
     if body.scenario is not None:
@@ -197,12 +200,13 @@ def _freeze(service: "Service", body: TaskIn, caller: Caller) -> "tuple[StoredTa
     return stored.create_task(service.database, home, freeze(body, scenario), at=now())
 
 
-def _read(service: "Service", name: str, caller: Caller, workspace: str | None) -> "StoredScenario":
-    home = _home(caller, workspace, f"no scenario {name[:80]!r} is stored")
+def read_scenario(service: "Service", name: str, caller: Caller, workspace: str | None) -> "StoredScenario":
+    """A scenario that the caller may see."""
+    home = home_of(caller, workspace, f"no scenario {name[:80]!r} is stored")
     return stored.read_scenario(service.database, home, storable(name))
 
 
-def _home(caller: Caller, workspace: str | None, missing: str) -> str:
+def home_of(caller: Caller, workspace: str | None, missing: str) -> str:
     """The workspace to look in; one that the caller can't see has nothing in it."""
     if workspace is not None and not caller.sees(workspace):
         raise ProblemError("not-found", missing)

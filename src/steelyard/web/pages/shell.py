@@ -33,6 +33,7 @@ NAVIGATION = [
     Place("runs", "Runs", "/runs"),
     Place("disagreements", "Disagreements", "/runs?disagree=1"),
     Place("workspaces", "Workspaces", "/workspaces"),
+    Place("scenarios", "Scenarios", "/scenarios"),
     Place("tokens", "Tokens", "/tokens"),
 ]
 
