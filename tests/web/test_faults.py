@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,7 @@ import pytest
 
 from steelyard.store.check import check
 from steelyard.store.reads import RunFilter
+from tests.events.support import until
 from tests.store.support import assert_scores_are_exact
 from tests.web.server import DEADLINE_S, Served, run_body, serving
 
@@ -66,6 +68,43 @@ def test_a_killed_server_has_stored_what_it_confirmed(tmp_path: Path, url: str |
         assert [answer.status_code for answer in answers] == [200] * len(stored) + [201]
         with served.open_store() as store:
             assert_scores_are_exact(store, "payments", len(sent))
+
+
+def test_a_bulk_that_was_cut_off_can_be_sent_again(tmp_path: Path, url: str | None) -> None:
+    """`kill -9` in the middle of a bulk: what was answered is stored, and the whole bulk again doubles nothing."""
+    lines = [json.dumps(run_body(n, workspace="payments")).encode() + b"\n" for n in range(300)]
+    headers = {"Content-Type": "application/x-ndjson"}
+    told: list[dict[str, object]] = []
+    with serving(tmp_path / "home", store=url) as served, served.client() as client:
+
+        def paced() -> "list[bytes]":  # type: ignore[misc]
+            for number, line in enumerate(lines):
+                if number == 200:
+                    until(lambda: stored(served) > 10, "the first lines")
+                    os.killpg(served.process.pid, signal.SIGKILL)
+                yield line
+
+        with suppress(httpx.TransportError), client.stream("POST", BULK, content=paced(), headers=headers) as answer:
+            for line in answer.iter_lines():
+                told.append(json.loads(line))  # noqa: PERF401  # kept also when the next one does not come
+    with serving(tmp_path / "home", store=url) as served, served.client() as client:
+        before = stored(served)
+        assert before >= len(told)
+        again = client.post(BULK, content=b"".join(lines), headers=headers)
+        statuses = [json.loads(line)["status"] for line in again.text.splitlines()]
+        assert statuses.count(200) == before
+        assert statuses.count(201) == len(lines) - before
+        with served.open_store() as store:
+            assert_scores_are_exact(store, "payments", len(lines))
+
+
+BULK = "/v1/runs/bulk"
+
+
+def stored(served: Served) -> int:
+    """How many runs the store has."""
+    with served.open_store() as store:
+        return len(store.runs(limit=10_000))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
