@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 from tests.web.pages.many import add_many, name_of
+from tests.web.pages.weighed import add_weighed
 from tests.web.server import Served, serving
 
 from steelyard.store.database import open_store
@@ -29,6 +30,9 @@ PAGES = (
     ("disagreements", "/runs?workspace=many&disagree=1"),
     ("one run", f"/runs/{name_of(500)}"),
     ("one run, files", f"/runs/{name_of(500)}/files"),
+    ("experiments", "/experiments"),
+    ("one experiment", "/experiments/exp_mixed"),
+    ("compare", "/compare?experiment=exp_mixed"),
 )
 FEW, LIMIT, MOST_BYTES, MOST_RATIO = 1_000, 1.5, 150_000, 2.0
 HTML = {"Accept": "text/html", "Accept-Encoding": "gzip"}
@@ -52,6 +56,7 @@ def _store(home: Path, count: int) -> Path:
     home.mkdir()
     with open_store(f"sqlite:///{home / 'steelyard.db'}", home / "artifacts") as store:
         add_many(store, count)
+        add_weighed(store, "hostile")
     return home
 
 
@@ -74,7 +79,9 @@ def _server_times(few: Served, many: Served, count: int, rounds: int) -> None:
 def _bytes(served: Served) -> None:
     print(f"\n| page | bytes compressed, with CSS and JS (limit {MOST_BYTES:,}) |\n| --- | --- |")
     with served.client() as client:
-        statics = sum(_sent(client, f"/static/{name}") for name in ("app.css", "app.js", "diff.js", "icon.svg"))
+        statics = sum(
+            _sent(client, f"/static/{name}") for name in ("app.css", "app.js", "diff.js", "live.js", "icon.svg")
+        )
         for title, address in PAGES:
             print(f"| {title} | {statics + _sent(client, address):,} |")
 

@@ -15,6 +15,8 @@ PAGES = {
     "disagreements": "/runs?workspace=odd&disagree=1",
     "run": "/runs/run_rich",
     "diff": "/runs/run_rich/diff?view=split",
+    "experiment": "/experiments/exp_mixed",
+    "compare": "/compare?experiment=exp_mixed",
 }
 
 
@@ -33,7 +35,8 @@ def main(folder: Path) -> None:
             for scheme in ("light", "dark"):
                 for name, address in PAGES.items():
                     shoot(browser, served.url + address, folder / f"{name}-{scheme}.png", (1200, 760), scheme)
-            shoot(browser, served.url + PAGES["runs"], folder / "runs-narrow.png", (375, 700), "light")
+            for name in ("runs", "compare"):
+                shoot(browser, served.url + PAGES[name], folder / f"{name}-narrow.png", (375, 700), "light")
         browser.close()
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.cli.waves import waves_note
 from steelyard.compare.runs import Material, weigh_runs
+from steelyard.compare.together import Part, together
 from steelyard.domain.suite import CompareSpec
 from steelyard.errors import InputError
 
@@ -97,22 +98,11 @@ def _two(store: "Store", first: "Experiment", second: "Experiment", args: argpar
     """The arms of two experiments together; an arm's name that both have is followed by @ and the experiment."""
     if first.id == second.id:
         raise InputError(f"both experiments are {first.id}; give it once, or two different ones")
-    material = Material()
-    names: list[dict[str, str]] = []
-    shared = {arm.name for arm in first.arms} & {arm.name for arm in second.arms}
-    for experiment in (first, second):
-        own: dict[str, str] = {}
-        called = {
-            arm.name: f"{arm.name}@{experiment.id}" if arm.name in shared else arm.name for arm in experiment.arms
-        }
-        for run in store.iter_runs(experiment.id):
-            name = called.get(run.arm, f"{run.arm}@{experiment.id}")
-            material.add(run, name)
-            own[run.arm] = name
+    parts = [Part(each.id, each.arms, store.iter_runs(each.id)) for each in (first, second)]
+    material, names = together(parts)
+    for part, own in zip(parts, names, strict=True):
         if not own:
-            raise InputError(f"experiment {experiment.id} has no finished runs yet")
-        material.arms |= {own[arm.name]: arm for arm in experiment.arms if arm.name in own}
-        names.append(own)
+            raise InputError(f"experiment {part.experiment} has no finished runs yet")
     args.baseline, args.candidate = _sides(names, args)
     note = f"the arms come from two experiments, {first.id} and {second.id}: they did not run side by side"
     return Weighing(spec=second.compare.model_copy(update=_NO_ARMS), material=material, notes=(note,))

@@ -12,6 +12,7 @@ from steelyard.compare.named import named_runs
 from steelyard.compare.pairing import Composites, Sides, composites, sides
 from steelyard.compare.promotion import decided_by_default, fewest_repeats, reasons_against
 from steelyard.compare.significance import holm
+from steelyard.compare.spread import spreads
 from steelyard.compare.table import RecordTable, table_of
 from steelyard.compare.verdict import Judgement, judge
 from steelyard.domain.comparison import Against, ArmMetrics, Comparison, Decision, Delta, Paired
@@ -80,6 +81,7 @@ def weigh(
         against_baseline=_against_baseline(others),
         method=METHOD.format(resamples=f"{resamples:,}", flips="10,000"),
         named_runs=named_runs(main.both, main.scores, judgement, names),
+        spreads=spreads(table, [*names, *(arm for arm in table.arms if arm not in names)]),
     )
 
 

@@ -10,6 +10,7 @@ RegressionKind = Literal[
     "objective_drop", "objective_rate_drop", "composite_drop", "missing_task", "not_finite", "not_measurable"
 ]
 Verdict = Literal["improved", "neutral", "regressed"]
+SpreadMeasure = Literal["cost_usd", "duration_seconds", "total_tokens"]
 
 
 class Regression(Record):
@@ -199,6 +200,17 @@ class NamedRun(Record):
     error_class: str | None
 
 
+class Spread(Record):
+    """How a measure spreads over an arm's counted runs: quartiles, and each value or, of many, percentiles 0 to 100."""
+
+    measure: SpreadMeasure
+    arm: str
+    runs: int
+    unknown: int
+    quartiles: tuple[float, float, float] | None
+    values: tuple[float, ...]
+
+
 class Comparison(Record):
     """The answer: verdict (seed 000), decision (seed 004), whether to promote and why not, and every number behind."""
 
@@ -226,3 +238,4 @@ class Comparison(Record):
     method: str = ""
     disagreements: tuple[Disagreement, ...] = ()
     named_runs: tuple[NamedRun, ...] = ()
+    spreads: tuple[Spread, ...] = ()

@@ -15,7 +15,19 @@ from steelyard import __version__
 from steelyard.errors import SteelyardError
 from steelyard.events.logs import configure
 from steelyard.web import pages
-from steelyard.web.api import experiments, health, ingest, overview, runs, scenarios, tokens, watching, workspaces
+from steelyard.web.api import (
+    comparing,
+    experiments,
+    health,
+    ingest,
+    overview,
+    progress,
+    runs,
+    scenarios,
+    tokens,
+    watching,
+    workspaces,
+)
 from steelyard.web.bodies import BODIES
 from steelyard.web.delivery import delivering
 from steelyard.web.documents import ANSWERS, schemas
@@ -54,7 +66,20 @@ def make_api(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for part in (runs, ingest, experiments, scenarios, overview, workspaces, watching, tokens, health):
+    parts_of = (
+        runs,
+        ingest,
+        experiments,
+        comparing,
+        progress,
+        scenarios,
+        overview,
+        workspaces,
+        watching,
+        tokens,
+        health,
+    )
+    for part in parts_of:
         app.include_router(part.router(service))
     app.include_router(pages.router(service))
     _answer_errors(app)
@@ -104,7 +129,18 @@ def _describe(app: FastAPI) -> dict[str, Any]:
     found = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     parts = found.setdefault("components", {})
     parts["schemas"] = {
-        **schemas((*BODIES, *ANSWERS, *watching.ANSWERS, *overview.ANSWERS, *tokens.ANSWERS), "validation")
+        **schemas(
+            (
+                *BODIES,
+                *ANSWERS,
+                *watching.ANSWERS,
+                *overview.ANSWERS,
+                *tokens.ANSWERS,
+                *comparing.ANSWERS,
+                *progress.ANSWERS,
+            ),
+            "validation",
+        )
     }
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     found["security"] = [{"token": []}, {}]

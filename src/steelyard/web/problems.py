@@ -33,6 +33,7 @@ CAUSES: dict[str, tuple[int, str]] = {
     "rate-limited": (429, "Too many requests"),
     "internal-error": (500, "Something went wrong here"),
     "store-unavailable": (503, "The store does not answer"),
+    "too-many-streams": (503, "Too many are following already"),
 }
 _MOST_ERRORS = 100
 

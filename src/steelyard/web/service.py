@@ -10,6 +10,7 @@ from steelyard.store.rows import instant
 from steelyard.store.tokens import token_key
 from steelyard.web.auth import Guard
 from steelyard.web.metrics import Metrics
+from steelyard.web.weighing import Scales
 
 MAX_BODY = 16 * 1024 * 1024
 RATE = 1000.0
@@ -36,6 +37,7 @@ class Service:
         self.reads = QuickReads(self.database)
         self.guard = Guard(self.reads, token_key(options.settings.home), options.host, options.rate)
         self.metrics = Metrics(self.store)
+        self.scales = Scales(self)
 
     def close(self) -> None:
         """Finish what was begun and give all connections back."""

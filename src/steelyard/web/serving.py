@@ -44,6 +44,13 @@ class PatientProtocol(H11Protocol):
         if not self.transport.is_closing():
             self._head_due = self.loop.call_later(HEAD_S + self.timeout_keep_alive, self._give_up)
 
+    def shutdown(self) -> None:
+        """The server ends: an answer that would go on for ever is told so."""
+        ending = self.cycle.scope.get("state", {}).get("ending") if self.cycle else None
+        if ending is not None:
+            ending.set()
+        super().shutdown()
+
     def _give_up(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()

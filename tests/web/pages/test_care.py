@@ -29,7 +29,16 @@ PAGES = [
     "/tasks/fix-the-sum?workspace=odd",
     "/tokens",
     "/sign-in",
+    "/experiments",
+    "/experiments/exp_mixed",
+    "/experiments/exp_planned",
+    "/compare",
+    "/compare?experiment=exp_mixed",
+    "/compare?experiment=exp_gain",
+    "/compare?experiment=exp_lonely",
+    "/compare?experiment=exp_mixed&baseline=nobody",
 ]
+HOSTILE = ["/compare?experiment=exp_hostile", "/experiments/exp_hostile"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -55,7 +64,7 @@ def test_nothing_is_wider_than_a_telephone(look: Callable[..., Any]) -> None:
     """At 375 px no page scrolls sideways."""
     tab = look(viewport={"width": 375, "height": 700})
     wide = []
-    for address in [*PAGES, "/runs/run_hostile", "/runs/run_hostile/diff", "/runs?workspace=odd"]:
+    for address in [*PAGES, "/runs/run_hostile", "/runs/run_hostile/diff", "/runs?workspace=odd", *HOSTILE]:
         tab.goto(address)
         if tab.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
             wide.append(address)

@@ -35,6 +35,12 @@ ADDRESSES = [
     f"/runs?tier={quote(HOSTILE[:150])}&since={quote(HOSTILE[:50])}&cols={quote(HOSTILE[:50])}",
     f"/runs/{quote(HOSTILE[:150], safe='')}",
     f"/{quote(HOSTILE[:150], safe='')}",
+    "/experiments",
+    "/experiments/exp_hostile",
+    "/compare?experiment=exp_hostile",
+    f"/compare?experiment=exp_hostile&baseline={quote(HOSTILE[:150])}&candidate={quote(HOSTILE[:140])}",
+    f"/compare?experiment={quote(HOSTILE[:150])}&min_repeats={quote(HOSTILE[:50])}",
+    f"/experiments/{quote(HOSTILE[:150], safe='')}",
     f"/sign-in?next={quote('javascript:window.pwned=1')}",
 ]
 
@@ -104,6 +110,8 @@ def test_the_policy_allows_no_inline_script_and_no_other_site(pages: Any) -> Non
             "/workspaces",
             "/scenarios",
             "/tokens",
+            "/compare",
+            "/experiments",
         ):
             policy = client.get(address, headers={"Accept": "text/html"}).headers["content-security-policy"]
             assert "default-src 'none'" in policy

@@ -16,6 +16,7 @@ from steelyard.web.scenarios import checked
 from tests.store.support import AT, judged, run_of, scorer
 from tests.web.pages.many import add_many
 from tests.web.pages.watched import add_watched
+from tests.web.pages.weighed import add_weighed
 from tests.web.server import STEELYARD, environment
 
 MANY = 6_000
@@ -42,6 +43,7 @@ def make_world(home: Path) -> None:
         add_watched(store, HOSTILE)
         _add_odd(store)
         _add_scenarios(store)
+        add_weighed(store, HOSTILE)
 
 
 def _add_odd(store: Store) -> None:

@@ -1,17 +1,15 @@
-"""Experiments: what was planned, and how its arms compare."""
+"""Experiments: what was planned."""
 
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from steelyard.domain.comparison import Comparison
 from steelyard.domain.experiment import Experiment
 from steelyard.domain.record import JsonObject
 from steelyard.domain.suite import FrozenTask
-from steelyard.errors import InputError
 from steelyard.store.clean import storable
 from steelyard.store.errors import NotFoundError
 from steelyard.web.answers import answer, parse, read_body
@@ -22,6 +20,7 @@ from steelyard.web.cursors import page, read_cursor
 from steelyard.web.documents import ExperimentOut, ExperimentPage
 from steelyard.web.problems import documented
 from steelyard.web.service import now
+from steelyard.web.weighing import find_experiment
 
 if TYPE_CHECKING:
     from steelyard.web.service import Service
@@ -80,33 +79,15 @@ def _add_one(routes: APIRouter, service: "Service") -> None:
     )
     def one(request: Request, experiment_id: ExperimentId) -> Response:
         """An experiment: tasks, arms and how to compare them."""
-        found = _find(service, experiment_id, caller_of(request.scope))
+        found = find_experiment(service, experiment_id, caller_of(request.scope))
         if found is None:
             raise NotFoundError(f"no experiment {experiment_id[:80]!r} is stored")
         return answer(request, _document(found))
 
-    @routes.get(
-        "/v1/experiments/{experiment_id}/comparison",
-        response_model=Comparison,
-        operation_id="comparison",
-        responses=missing,
-    )
-    def comparison(
-        request: Request,
-        experiment_id: ExperimentId,
-        baseline: Word = None,
-        candidate: Word = None,
-        min_repeats: Annotated[int, Query(ge=1, le=10_000, description="repeats that a promotion needs")] = 5,
-    ) -> Response:
-        """Two arms weighed against each other: verdict, decision, and every number behind them."""
-        caller = caller_of(request.scope)
-        answered = _compare(service, experiment_id, caller, (baseline, candidate, min_repeats))
-        return answer(request, answered.model_dump(mode="json"))
-
 
 def _create(service: "Service", body: ExperimentIn, caller: Caller) -> Experiment:
     workspace = caller.home(body.workspace)
-    known = _find(service, body.id, caller)
+    known = find_experiment(service, body.id, caller)
     experiment = Experiment(
         id=body.id,
         workspace=workspace,
@@ -120,32 +101,6 @@ def _create(service: "Service", body: ExperimentIn, caller: Caller) -> Experimen
     )
     service.store.create_experiment(experiment)
     return experiment
-
-
-def _find(service: "Service", name: str, caller: Caller) -> Experiment | None:
-    """An experiment by its whole id, if the caller may see it."""
-    try:
-        found = service.store.experiment(name)
-    except InputError:
-        return None
-    return found if found.id == storable(name) and caller.sees(found.workspace) else None
-
-
-def _compare(service: "Service", name: str, caller: Caller, chosen: tuple[str | None, str | None, int]) -> Comparison:
-    from steelyard.compare.runs import material_of, weigh_runs
-    from steelyard.domain.suite import CompareSpec
-
-    found = _find(service, name, caller)
-    # Runs may name an experiment that nobody described: then the arms are those that ran.
-    runs = (run for run in service.store.iter_runs(storable(name)) if caller.sees(run.workspace))
-    material = material_of(runs, found.arms if found else ())
-    if not material.facts:
-        raise NotFoundError(f"experiment {name[:80]!r} has no finished runs")
-    spec = found.compare if found else CompareSpec()
-    there = {side: getattr(spec, side) for side in ("baseline", "candidate")}
-    spec = spec.model_copy(update={side: arm if arm in material.facts else None for side, arm in there.items()})
-    baseline, candidate, min_repeats = chosen
-    return weigh_runs(material, baseline, candidate, spec, min_repeats)
 
 
 def _summary(row: JsonObject) -> JsonObject:

@@ -10,9 +10,21 @@ if TYPE_CHECKING:
 
 def router(service: "Service") -> APIRouter:
     """Every page; another page is another module here."""
-    from steelyard.web.pages import diff, exports, run, runs, scenarios, signing, statics, tokens, workspaces
+    from steelyard.web.pages import (
+        compare,
+        diff,
+        experiments,
+        exports,
+        run,
+        runs,
+        scenarios,
+        signing,
+        statics,
+        tokens,
+        workspaces,
+    )
 
     routes = APIRouter(include_in_schema=False)
-    for part in (statics, signing, runs, exports, run, diff, workspaces, scenarios, tokens):
+    for part in (statics, signing, runs, exports, run, diff, experiments, compare, workspaces, scenarios, tokens):
         routes.include_router(part.router(service))
     return routes

@@ -32,6 +32,8 @@ class Place:
 NAVIGATION = [
     Place("runs", "Runs", "/runs"),
     Place("disagreements", "Disagreements", "/runs?disagree=1"),
+    Place("experiments", "Experiments", "/experiments"),
+    Place("compare", "Compare", "/compare"),
     Place("workspaces", "Workspaces", "/workspaces"),
     Place("scenarios", "Scenarios", "/scenarios"),
     Place("tokens", "Tokens", "/tokens"),
@@ -52,7 +54,7 @@ def environment() -> "Environment":
         lstrip_blocks=True,
     )
     made.filters.update(text.FILTERS)
-    made.globals.update(static=address, version=__version__, navigation=NAVIGATION)
+    made.globals.update(static=address, version=__version__, navigation=NAVIGATION, still=False)
     return made
 
 

@@ -10,6 +10,7 @@ const localize = () => {
   }
 };
 localize();
+document.addEventListener("swapped", localize);
 const zone = document.querySelector("[data-zone]");
 if (zone) zone.textContent = `Times are in ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`;
 

@@ -1,0 +1,48 @@
+"""How cost, time and tokens spread over the runs of each arm."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from steelyard.compare.arms import shown
+from steelyard.compare.table import RecordTable
+from steelyard.domain.comparison import Spread, SpreadMeasure
+
+if TYPE_CHECKING:
+    from steelyard.compare.table import Floats
+
+MOST_ARMS = 12
+MOST_VALUES = 101  # all values of an arm, or its percentiles 0 to 100
+
+
+def spreads(table: RecordTable, arms: Sequence[str]) -> tuple[Spread, ...]:
+    """One spread a measure and arm, over the counted runs."""
+    columns: dict[SpreadMeasure, Floats] = {
+        "cost_usd": table.number("total_cost_usd"),
+        "duration_seconds": table.number("duration_seconds"),
+        "total_tokens": table.total_tokens,
+    }
+    return tuple(
+        _spread(measure, arm, column[table.rows_of(arm)])
+        for measure, column in columns.items()
+        for arm in arms[:MOST_ARMS]
+    )
+
+
+def _spread(measure: SpreadMeasure, arm: str, values: "Floats") -> Spread:
+    import numpy as np
+
+    known = np.sort(values[~np.isnan(values)])
+    values_shown = np.percentile(known, np.arange(MOST_VALUES)) if len(known) > MOST_VALUES else known
+    middle = np.percentile(known, (25, 50, 75)) if len(known) else None
+    return Spread(
+        measure=measure,
+        arm=arm,
+        runs=len(known),
+        unknown=len(values) - len(known),
+        quartiles=None if middle is None else (_number(middle[0]), _number(middle[1]), _number(middle[2])),
+        values=tuple(_number(value) for value in values_shown),
+    )
+
+
+def _number(value: float) -> float:
+    return shown(float(value)) or 0.0
