@@ -24,7 +24,7 @@ def main(argv: list[str]) -> None:
     image = os.environ.get("STEELYARD_TEST_IMAGE", DEFAULT_IMAGE)
     provider = DockerProvider(image)
     try:
-        provider.images.get(None, None)
+        provider.images.find(None, None)
     except InfraError as error:
         print(f"Not measured: {error}.")
         return

@@ -146,11 +146,12 @@ def test_known_events_of_any_shape(kind: str, fields: dict[str, Any]) -> None:
     assert heard.usage.input_tokens == 20
 
 
-def test_unknown_types_are_counted() -> None:
-    """A newer version's events are noted and skipped."""
-    heard = read(INIT, {"type": "hologram"}, {"type": "hologram"}, *WHOLE[1:])
+def test_unknown_types_are_counted_and_kept() -> None:
+    """A newer version's events are noted, and kept as they came beside the steps."""
+    heard = read(INIT, {"type": "hologram", "shape": [1, {"deep": "er"}]}, {"type": "hologram"}, *WHOLE[1:])
 
     assert heard.error is None
+    assert heard.raw == ({"type": "hologram", "shape": [1, {"deep": "er"}]}, {"type": "hologram"})
     assert heard.notes == ["2 lines of its output: of the unknown type 'hologram'"]
 
 

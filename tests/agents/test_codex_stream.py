@@ -173,3 +173,4 @@ def test_other_items() -> None:
         ("web_search", {"query": "x"}),
     ]
     assert heard.notes == ["1 line of its output: of the unknown type 'turn.exploded'"]
+    assert heard.raw == ({"type": "turn.exploded"},)

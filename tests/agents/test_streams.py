@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.agents.streams import JsonLines, Lines, clip, clip_value, count, money, parse_object
+from steelyard.agents.streams import MOST_RAW, JsonLines, Lines, clip, clip_value, count, money, parse_object
 
 steadily = settings(deadline=None, derandomize=True, database=None)
 
@@ -116,3 +116,14 @@ def test_unbelievable_numbers_are_unknown() -> None:
     """Negative, fractional, gigantic and Boolean counts are no counts; infinite money is no money."""
     assert [count(value) for value in (5, -1, 1.5, True, 2**60, "7", None)] == [5, *[None] * 6]
     assert [money(value) for value in (0.5, -1, float("inf"), float("nan"), True, "1")] == [0.5, *[None] * 5]
+
+
+def test_a_flood_of_unknown_events_is_bounded() -> None:
+    """All are counted, the first are kept, and none of them whole when it is huge."""
+    stream = JsonLines(lambda event: stream.unknown(event))
+    for number in range(3 * MOST_RAW):
+        stream.feed(json.dumps({"type": "new", "number": number, "text": "x" * 100_000}).encode() + b"\n")
+
+    assert stream.notes() == [f"{3 * MOST_RAW} lines of its output: of the unknown type 'new'"]
+    assert [event["number"] for event in stream.raw] == list(range(MOST_RAW))
+    assert max(len(event["text"]) for event in stream.raw) < 10_000

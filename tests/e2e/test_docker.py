@@ -47,6 +47,7 @@ def test_a_run_in_docker_is_graded(shop: Shop, grading: str, outside: str) -> No
     assert run["changed_files"] == ["code.txt", "new.txt", "old.txt"]
     assert [one["verdict"] for one in run["scorers"]] == ["PASS"] * 3
     assert "put back" in run["scorers"][0]["detail"]
+    assert shop.json("show", "latest")["parity"]["image"].startswith(f"{image}@sha256:")
 
 
 @pytest.mark.docker

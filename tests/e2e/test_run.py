@@ -222,3 +222,36 @@ def test_hostile_output_does_not_reach_the_terminal(shop: Shop) -> None:
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
     assert "\x07" not in done.stdout
+
+
+def test_turns_and_repairs_are_shown_with_their_own_usage(shop: Shop) -> None:
+    """`show` tells turn by turn what was said and used; stage attempts stand below."""
+    shop.write(
+        "suite.yaml",
+        """
+tasks:
+  - id: chat
+    seed: {empty: true}
+    turns: ["Write it.", "Now the log."]
+    stages: [{name: there, command: "test -f done"}]
+    max_repair_loops: 1
+arms:
+  only:
+    agent: command
+    command: >-
+      echo "$STEELYARD_TURN" >> log.txt; test "$STEELYARD_TURN" -lt 3 || touch done;
+      echo "{\\"input_tokens\\": $STEELYARD_TURN}" > "$STEELYARD_USAGE_FILE"
+""",
+    )
+    shop.json("run", "suite.yaml", "--sandbox", "local", "--judge", "none")
+    shown = shop.steelyard("show", "latest").stdout
+
+    for words in (
+        "1 task",
+        "2 task",
+        "3 repair",
+        ": Now the log.",
+        "usage: input_tokens 3",
+        "there, attempt 2: passed",
+    ):
+        assert words in shown

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from steelyard.domain.record import Record
+from steelyard.domain.record import JsonObject, Record
 from steelyard.domain.trajectory import Step
 from steelyard.domain.usage import Usage
 from steelyard.errors import RunError
@@ -37,7 +37,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """What came of a turn. `error` is set when it did not end normally; a bad turn is data, not an exception."""
+    """What came of a turn. `error` is set when it did not end normally; a bad turn is data, not an exception.
+
+    `raw` are events of the agent's own output that did not fit into `steps`; they are kept beside them.
+    """
 
     exit_code: int | None
     duration_s: float
@@ -45,6 +48,7 @@ class TurnResult:
     final_response: str = ""
     session_id: str | None = None
     steps: tuple[Step, ...] = ()
+    raw: tuple[JsonObject, ...] = ()
     tools: tuple[str, ...] | None = None
     version: str | None = None
     model: str | None = None
@@ -56,10 +60,15 @@ class TurnResult:
 
 
 class Agent(Record):
-    """An agent is its own configuration: its fields are what an arm may set, and freezing it is `model_dump`."""
+    """An agent is its own configuration: its fields are what an arm may set, and freezing it is `model_dump`.
+
+    One that `continues` takes up the session of the turn before. One that does not gets what was said before in every
+    prompt, unless it takes `plain_turns`, each word for word, because it may have a memory of its own.
+    """
 
     type: str
     continues: ClassVar[bool] = False
+    plain_turns: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, turn: Turn, sandbox: Sandbox) -> TurnResult:

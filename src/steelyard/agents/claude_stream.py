@@ -71,6 +71,7 @@ class ClaudeStream:
             response=response or self._last_text,
             session_id=self.session_id,
             steps=self._transcript.steps(),
+            raw=tuple(self._lines.raw),
             tools=self._tools,
             version=self._version,
             model=self._model,
@@ -91,7 +92,7 @@ class ClaudeStream:
         elif kind == "system" and event.get("subtype") == "init":
             self._init(event)
         elif kind not in IGNORED:
-            self._lines.odd(f"of the unknown type '{str(kind)[:60]}'")
+            self._lines.unknown(event)
 
     def _init(self, event: dict[str, Any]) -> None:
         if self.session_id is not None:

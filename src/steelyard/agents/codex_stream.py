@@ -62,6 +62,7 @@ class CodexStream:
             response=self._last_text,
             session_id=self.thread_id,
             steps=self._transcript.steps(),
+            raw=tuple(self._lines.raw),
             model=self._model,
             error=self._error(),
             finished=self._totals is not None,
@@ -86,7 +87,7 @@ class CodexStream:
             self._ends += 1
             self._failure = text(obj(event.get("error")).get("message")) or "no reason was given"
         elif kind not in IGNORED:
-            self._lines.odd(f"of the unknown type '{str(kind)[:60]}'")
+            self._lines.unknown(event)
 
     def _item(self, item: dict[str, Any], done: bool) -> None:
         kind = item.get("type")

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, ValidationError
 
@@ -82,6 +82,7 @@ class CommandAgent(Agent):
     """
 
     type: Literal["command"] = "command"
+    plain_turns: ClassVar[bool] = True
     command: str = Field(min_length=1, description="shell command that works on the tree")
     model: str | None = Field(default=None, description="handed to the command as $STEELYARD_MODEL")
 

@@ -45,6 +45,7 @@ class OpenCodeStream:
             response=self._last_text,
             session_id=self._session,
             steps=self._transcript.steps(),
+            raw=tuple(self._lines.raw),
             model=self._model,
             error=self._error(),
             finished=self._reason is not None and self._reason != "tool-calls",
@@ -63,7 +64,7 @@ class OpenCodeStream:
             self._failure = obj(event.get("error"))
             return
         if kind not in ("step_start", "text", "reasoning", "tool_use", "step_finish"):
-            self._lines.odd(f"of the unknown type '{str(kind)[:60]}'")
+            self._lines.unknown(event)
             return
         draft = self._transcript.add("agent", text(part.get("messageID")), when)
         draft.model = self._model

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from steelyard.agents.base import Agent, Turn, TurnResult
 from steelyard.agents.failures import decide, missing_key, one_line, silent
+from steelyard.domain.record import JsonObject
 from steelyard.domain.trajectory import Step
 from steelyard.domain.usage import Usage
 from steelyard.errors import InfraError, RunError
@@ -23,12 +24,16 @@ LONGEST_RESPONSE = 1_000_000
 
 @dataclass(slots=True)
 class Heard:
-    """What a program's own output says. `finished`: it says so itself; `acted`: it had started to work."""
+    """What a program's own output says. `finished`: it says so itself; `acted`: it had started to work.
+
+    `raw` are its first events of a type that nobody here knows, as they came.
+    """
 
     usage: Usage = Usage()
     response: str = ""
     session_id: str | None = None
     steps: tuple[Step, ...] = ()
+    raw: tuple[JsonObject, ...] = ()
     tools: tuple[str, ...] | None = None
     version: str | None = None
     model: str | None = None
@@ -129,6 +134,7 @@ class ProgramAgent(Agent):
             final_response=response[:LONGEST_RESPONSE],
             session_id=heard.session_id or turn.session_id,
             steps=heard.steps,
+            raw=heard.raw,
             tools=heard.tools,
             version=heard.version or version,
             model=heard.model or self.model,

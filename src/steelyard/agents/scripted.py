@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,6 +30,7 @@ class ScriptedAgent(Agent):
     """
 
     type: Literal["scripted"] = "scripted"
+    plain_turns: ClassVar[bool] = True
     script: str = Field(description="the script file, relative to the suite")
     seed: int = Field(default=0, description="other seeds draw other chances")
     plan: JsonObject | None = Field(default=None, description="the script's content; taken from the file")

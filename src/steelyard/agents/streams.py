@@ -8,6 +8,8 @@ from typing import Any
 
 LONGEST_LINE = 32 * 1024 * 1024
 LONGEST_TEXT = 64 * 1024
+LONGEST_RAW = 4 * 1024
+MOST_RAW = 100
 DEEPEST = 64
 LARGEST_COUNT = 2**53
 
@@ -63,6 +65,7 @@ class JsonLines:
         self.bytes = 0
         self.broken_off = False
         self.oddities: Counter[str] = Counter()
+        self.raw: list[dict[str, Any]] = []
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
@@ -77,6 +80,12 @@ class JsonLines:
     def odd(self, what: str) -> None:
         """Count something that this version does not know; a stream can't name more than a few kinds of it."""
         self.oddities[what if what in self.oddities or len(self.oddities) < 50 else "more kinds of unknown lines"] += 1
+
+    def unknown(self, event: dict[str, Any]) -> None:
+        """Count an event of a type that this version does not know; the first ones are kept as they are."""
+        self.odd(f"of the unknown type '{str(event.get('type'))[:60]}'")
+        if len(self.raw) < MOST_RAW:
+            self.raw.append(clip_value(event, LONGEST_RAW))
 
     def notes(self) -> list[str]:
         """What was odd about the stream, for people."""

@@ -20,6 +20,7 @@ def show_run(stored: "StoredRun") -> None:
     """All sections that have something to say."""
     run = stored.run
     _head(stored)
+    _turns(run)
     _stages(run)
     scorers = stored.gradings[-1].scorers if stored.gradings else run.scorers
     _scorers(scorers, regraded=stored.gradings[-1].graded_at if stored.gradings else None)
@@ -67,6 +68,17 @@ def _head(stored: "StoredRun") -> None:
         say(f"  disagreement: {gates.disagreement}")
     for text in run.notes:
         say(f"  note: {one_line(text)}")
+
+
+def _turns(run: "Run") -> None:
+    """Turn by turn what was said and used, where there was more than one."""
+    if len(run.turns) < 2:
+        return
+    say("\nturns")
+    for number, turn in enumerate(run.turns, 1):
+        failed = f", {turn.error_class}" if turn.error_class else ""
+        say(f"  {number} {turn.kind}, {turn.duration_s:.2f} s{failed}: {_short(turn.prompt)}")
+        say(f"      usage: {_known(turn.usage)}")
 
 
 def _stages(run: "Run") -> None:
@@ -170,6 +182,11 @@ def _known(record: Any) -> str:
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    line = one_line(" ".join(text.split()))
+    return line if len(line) <= 100 else f"{line[:99]}…"
 
 
 def _cut(text: str) -> str:

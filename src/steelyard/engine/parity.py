@@ -30,7 +30,7 @@ def parity_of(job: Job, lab: Lab, session: Session | None) -> Parity:
         agent_version=session.version if session else None,
         model=(last.model if last else None) or arm.agent.get("model"),
         sandbox=lab.provider.type,
-        image=task.image if lab.provider.type == "docker" else None,
+        image=session.sandbox.image if session else None,
         limits=task.limits.model_dump(mode="json", exclude_none=True),
         env_names=tuple(sorted(arm.env)),
         tools=None if last is None or last.tools is None else tuple(sorted(last.tools)),

@@ -11,6 +11,9 @@ from steelyard.engine.lab import Job, Lab
 from steelyard.errors import AgentError, RunError, boundary
 from steelyard.sandboxes.base import Sandbox
 
+ANSWER_LIMIT = 4_000
+MOST_RAW = 100
+
 
 @dataclass
 class Session:
@@ -42,10 +45,24 @@ class Session:
 
     def take_turns(self) -> None:
         """Give the agent its task, turn by turn, until one goes wrong."""
-        preamble = f"{self.job.arm.preamble}\n\n" if self.job.arm.preamble else ""
         for number, prompt in enumerate(self.task.prompts):
-            if not self.take(preamble + prompt if number == 0 else prompt, kind="task"):
+            if not self.take(self._in_context(prompt, number), kind="task"):
                 return
+
+    def _in_context(self, prompt: str, number: int) -> str:
+        """A turn's prompt; an agent without a memory of the turns before is told what was said in them."""
+        preamble = f"{self.job.arm.preamble}\n\n" if self.job.arm.preamble else ""
+        if number == 0:
+            return preamble + prompt
+        if self.agent.continues or self.agent.plain_turns:
+            return prompt
+        turns = zip(self.task.prompts, self.records, strict=False)  # as many as were taken
+        before = [
+            f"You were told:\n\n{said}\n\nYou worked on it in the current directory, and answered:\n\n"
+            f"{record.final_response[-ANSWER_LIMIT:].strip() or '(nothing)'}\n\n"
+            for said, record in turns
+        ]
+        return f"{preamble}{''.join(before)}Now you are told:\n\n{prompt}"
 
     def repair(self, prompt: str) -> bool:
         """Give the agent a failing stage's output; an agent that can't continue gets its task again with it."""
@@ -123,6 +140,7 @@ class Session:
         """All turns as one ATIF document."""
         last = self.results[-1] if self.results else None
         used = self.usage
+        raw = [event for result in self.results for event in result.raw][:MOST_RAW]
         cached = (used.cache_read_tokens, used.cache_write_tokens)
         prompt_tokens = None if used.input_tokens is None else used.input_tokens + sum(part or 0 for part in cached)
         return Trajectory(
@@ -133,6 +151,7 @@ class Session:
                 model_name=(last.model if last else None) or getattr(self.agent, "model", None),
             ),
             steps=tuple(self.steps),
+            extra={"unknown_events": raw} if raw else None,
             final_metrics=FinalMetrics(
                 total_prompt_tokens=prompt_tokens,
                 total_completion_tokens=used.output_tokens,

@@ -92,13 +92,15 @@ class SandboxSpec:
 class Sandbox(ABC):
     """An open sandbox. `tree`, `home` and `tmp` are paths as seen inside; all methods may be called from any thread.
 
-    `notes` says what was asked for and can't be had on this machine, a limit for example.
+    `notes` says what was asked for and can't be had on this machine, a limit for example. `image` is what the sandbox
+    was really made of, by name and content, where it is made of one.
     """
 
     tree: str
     home: str
     tmp: str
     notes: tuple[str, ...] = ()
+    image: str | None = None
 
     @abstractmethod
     def exec(self, command: Command) -> ExecResult:

@@ -225,4 +225,8 @@ class DockerProvider(SandboxProvider):
         with boundary("sandbox_error", "opening the docker sandbox"):
             with engine_trouble("removing containers of killed runs"):
                 self._reap_once()
-            return DockerSandbox(spec, self.engine, self.images.get(spec.image, spec.dockerfile))
+            found = self.images.find(spec.image, spec.dockerfile)
+            sandbox = DockerSandbox(spec, self.engine, self.images.ready(found))
+            name = "Dockerfile" if spec.dockerfile is not None else spec.image or self.images.default
+            sandbox.image = f"{name}@{found['Id']}"
+            return sandbox

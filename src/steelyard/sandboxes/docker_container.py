@@ -8,6 +8,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ class Container:
         if self.cgroup is not None:
             return len(self.others(set()))
         with engine_trouble("listing the container's processes"):
-            rows = self.engine.ask("GET", f"/containers/{self.ident}/top")["Processes"]
+            rows = self.engine.ask("GET", f"/containers/{self.ident}/top", listing(self.engine))["Processes"]
         return max(0, len(rows) - OWN)
 
     def signal(self, name: str, pids: list[int] | None = None) -> None:
@@ -220,6 +221,13 @@ class Container:
             oom_kills=self.oom_kills(),
             source="docker",
         )
+
+
+@cache
+def listing(engine: Engine) -> dict[str, str]:
+    """How an engine is asked who runs in a container: Podman would by default run the image's `ps` in there."""
+    parts = engine.ask("GET", "/version").get("Components") or []
+    return {"ps_args": "pid"} if any("podman" in str(part.get("Name")).lower() for part in parts) else {}
 
 
 def family(processes: list[Process], roots: set[int]) -> set[int]:

@@ -140,7 +140,7 @@ class Engine:
             status, _, rest = got.partition(b"\r\n\r\n")
             code = int(status.split()[1])
             if code not in (101, 200):
-                raise EngineError(code, rest.decode("utf-8", "replace")[:500])
+                raise EngineError(code, _said(rest.decode("utf-8", "replace"), code))
         except BaseException as error:
             sock.close()
             if isinstance(error, OSError):
@@ -151,13 +151,17 @@ class Engine:
 
 def _message(response: http.client.HTTPResponse) -> str:
     """The one line that the engine says."""
-    text = response.read(16_384).decode("utf-8", "replace")
+    return _said(response.read(16_384).decode("utf-8", "replace"), response.status)
+
+
+def _said(text: str, status: int) -> str:
+    """The message in a refusal, in one line."""
     try:
         said = json.loads(text)
         text = said["message"] if isinstance(said, dict) and "message" in said else text
     except ValueError:
         pass
-    return " ".join(str(text).split())[:500] or f"status {response.status}"
+    return " ".join(str(text).split())[:500] or f"status {status}"
 
 
 @contextmanager

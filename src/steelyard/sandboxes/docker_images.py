@@ -36,9 +36,8 @@ class Images:
     default: str
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def get(self, image: str | None, dockerfile: str | None) -> dict[str, Any]:
-        """The image, made ready for sandboxes: what the engine knows of it. `InfraError` when it can't be had."""
-        found = self.find(image, dockerfile)
+    def ready(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The image that was found, made ready for sandboxes: what the engine knows of it."""
         name = ready_name(found["Id"])
         with self._lock:
             ready = self._look(name)
@@ -68,7 +67,7 @@ class Images:
                 docker_owner.remove(self.engine, made)
 
     def find(self, image: str | None, dockerfile: str | None) -> dict[str, Any]:
-        """What the engine knows of the image as it was given."""
+        """What the engine knows of the image as it was given; `InfraError` when it can't be had."""
         name = self.build(Path(dockerfile)) if dockerfile is not None else image or self.default
         found = self._look(name)
         if found is None:
