@@ -182,7 +182,7 @@ def _show(change: "CapturedChange", results: "tuple[ScorerResult, ...]", base: s
             result.verdict,
             "-" if result.score is None else f"{result.score:.3f}",
             result.name,
-            result.type if result.required else f"{result.type} (advisory)",
+            result.type if result.required else f"{result.type} ({result.standing})",
             redact_text(result.detail),
         )
         for result in results

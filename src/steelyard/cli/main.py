@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "validate": "check a suite file and name every mistake at its line",
     "plan": "say how many repeats a wanted effect takes, and what they cost",
     "rehearse": "run a suite with a scripted model: real agents, no key, no money",
+    "audit": "play scripted cheats against a suite: which would pass, and what would stop them",
     "run": "run a suite: tasks × arms × repeats, graded and stored",
     "grade": "grade changes that are already there, with no agent",
     "score": "score one finished run described as JSON",

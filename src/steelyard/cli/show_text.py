@@ -103,7 +103,7 @@ def _scorers(scorers: "Iterable[ScorerResult]", *, regraded: str | None) -> None
     when = f", graded again {regraded}" if regraded else ""
     say(f"\nscorers: OVERALL {overall(results)}, mean score {'-' if mean is None else f'{mean:.3f}'}{when}")
     for result in results:
-        mark = "" if result.required else " (advisory)"
+        mark = "" if result.required else f" ({result.standing})"
         broken = ", the scorer itself crashed" if result.crashed else ""
         say(f"  {result.verdict:<4} {one_line(result.name)} [{result.type}]{mark}{broken}: {one_line(result.detail)}")
         for finding in result.findings:

@@ -29,6 +29,7 @@ def _drawn(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.text import Text
 
     colours = {"PASS": "green", "FAIL": "red", "COMPLETED": "green", "BLOCKED": "yellow", "FAILED": "red"}
+    colours |= {"PASSED": "red", "FAILS": "red", "ERROR": "red", "caught": "green", "passes": "green"}
     table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(cell, style=colours.get(cell.split(" ")[0], "")) for cell in row))

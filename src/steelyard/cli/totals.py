@@ -108,7 +108,7 @@ class Totals:
         if run.is_infrastructure and len(self.broken) < 5:
             self.broken.append(f"{run.task_id} {run.arm} #{run.repeat}: {run.error_class}: {run.error_detail}")
         for result in run.scorers:
-            if result.type in INTEGRITY and result.verdict == "FAIL" and not result.crashed:
+            if result.type in INTEGRITY and result.verdict == "FAIL" and not (result.crashed or result.quarantined):
                 key = (run.arm, run.task_id, result.name)
                 times, example, detail = self.caught.get(key, (0, run.run_id, result.detail))
                 self.caught[key] = (times + 1, example, detail)

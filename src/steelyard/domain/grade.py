@@ -48,7 +48,10 @@ def not_applicable(detail: str) -> Grade:
 
 
 class ScorerResult(Record):
-    """A scorer's answer as it is stored and shown. `crashed`: the scorer itself broke, which is our fault."""
+    """A scorer's answer as it is stored and shown. `crashed`: the scorer itself broke, which is our fault.
+
+    `quarantined`: the task does not trust it, so it counts for nothing: it is not required and in no mean.
+    """
 
     name: str
     type: str
@@ -60,7 +63,13 @@ class ScorerResult(Record):
     duration_s: NonNegativeFloat
     mechanical: bool = True
     crashed: bool = False
+    quarantined: bool = False
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def standing(self) -> str:
+        """What a FAIL of it means, in one word: required, advisory or quarantined."""
+        return "quarantined" if self.quarantined else "required" if self.required else "advisory"
 
 
 class FactCheck(Record):

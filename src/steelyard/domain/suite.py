@@ -32,6 +32,19 @@ class Seed(Record):
         return self
 
 
+class Reference(Record):
+    """A known solution, for `steelyard audit`: a patch, or a directory whose files are laid over the tree."""
+
+    patch: str | None = None
+    directory: str | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.patch is None) == (self.directory is None):
+            raise ValueError("give exactly one of patch, directory")
+        return self
+
+
 class Stage(Record):
     """One command of the gate loop."""
 
@@ -63,7 +76,11 @@ class Limits(Record):
 
 
 class Scenario(Record):
-    """How to seed a code tree, set it up, and grade what an agent does to it."""
+    """How to seed a code tree, set it up, and grade what an agent does to it.
+
+    `quarantine` names scorers and stages that can't be trusted: such a scorer runs and is shown, but counts for
+    nothing; such a stage does not run. `reference` is the auditor's alone: it is never part of a frozen task.
+    """
 
     seed: Seed | None = None
     setup: tuple[str, ...] = ()
@@ -71,6 +88,8 @@ class Scenario(Record):
     max_repair_loops: int = Field(default=2, ge=0, le=100)
     grading: Literal["live", "fresh"] = "live"
     scorers: tuple[JsonObject, ...] = ()
+    quarantine: tuple[str, ...] = ()
+    reference: Reference | None = Field(default=None, exclude=True)
     judge: JudgeSpec = JudgeSpec()
     expected_outcome: Literal["completion", "refusal"] = "completion"
     limits: Limits = Limits()
@@ -99,6 +118,11 @@ class Task(Scenario):
         return self.turns or (self.prompt or "",)
 
     @property
+    def gates(self) -> tuple[Stage, ...]:
+        """The stages that run: those that are not in quarantine."""
+        return tuple(stage for stage in self.stages if stage.name not in self.quarantine)
+
+    @property
     def is_ledger(self) -> bool:
         """A task without a code tree, which is judged only."""
         return self.seed is None
@@ -117,8 +141,9 @@ class FrozenTask(Record):
 
 
 def snapshot(task: Task) -> str:
-    """The canonical JSON of a task, whose sha256 names it."""
-    return canonical_json(task.model_dump(mode="json"))
+    """The canonical JSON of a task, whose sha256 names it; an empty quarantine is left out, as before there was one."""
+    fields = task.model_dump(mode="json")
+    return canonical_json({name: value for name, value in fields.items() if name != "quarantine" or value})
 
 
 class Arm(Record):

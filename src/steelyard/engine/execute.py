@@ -62,7 +62,7 @@ def execute(job: Job, lab: Lab) -> Finished:
         if isinstance(error, AgentError) and book.baseline is not None and not book.scorers:
             # A tree that can't be read or graded fails its checks: without them it would look like a perfect run.
             scorers = [plugins.build("scorers", spec) for spec in job.task.task.scorers]
-            book.scorers = ungraded(scorers, f"not graded: {error}")
+            book.scorers = ungraded(scorers, f"not graded: {error}", job.task.task)
     finally:
         remove_tree(scratch)
     return close(book, lab)
@@ -70,7 +70,7 @@ def execute(job: Job, lab: Lab) -> Finished:
 
 def _follow_the_path(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> None:
     task = book.job.task.task
-    agent: Agent = plugins.build("agents", book.job.arm.agent)
+    agent: Agent = plugins.build(book.job.shelf, book.job.arm.agent)
     env = _named_variables(book.job, lab)
     if lab.provider.type != "docker" and (missing := agent.check(env)) is not None:
         raise InfraError("agent_unavailable", missing)
@@ -80,10 +80,10 @@ def _follow_the_path(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> N
     session = book.session = Session(agent, book.job, lab, sandbox, env, deadline)
     with timed(book, lab, "agent"):
         session.take_turns()
-    if session.error is None and task.stages:
+    if session.error is None and task.gates:
         with timed(book, lab, "stages"):
             lab.observer.step(book.job.cell, "stages")
-            book.stages = run_stages(task.stages, task.max_repair_loops, sandbox, session.repair)
+            book.stages = run_stages(task.gates, task.max_repair_loops, sandbox, session.repair)
     book.error = session.error or _interruption(book.stages)
     book.resources = sandbox.meter()  # whatever a turn or a stage left running was killed at its end
     book.notes += sandbox.notes
@@ -154,7 +154,7 @@ def _grade(book: Book, lab: Lab, scratch: Path, sandbox: Sandbox) -> None:
     with timed(book, lab, "scorers"):
         lab.observer.step(book.job.cell, "scorers")
         book.scorers = grade_tree(evidence, change, book.job, lab, sandbox, scratch / "fresh")
-    crashed = [result.name for result in book.scorers if result.crashed]
+    crashed = [result.name for result in book.scorers if result.crashed and not result.quarantined]
     if crashed and book.error is None:
         book.error = InfraError("internal_error", f"a scorer broke: {', '.join(crashed)}; its detail says how")
     _judge(book, lab, replace(evidence, scorers=book.scorers))
@@ -198,7 +198,7 @@ def close(book: Book, lab: Lab) -> Finished:
         error = AgentError("agent_no_output", f"the agent ended without {what}")
     interrupted = error is not None and error.error_class == "interrupted"
     usable = bool(response.strip()) if task.is_ledger else bool(files)
-    passing = all_pass(task.stages, book.stages) if task.stages else None
+    passing = all_pass(task.gates, book.stages) if task.gates else None
     run = Run(
         run_id=book.run_id,
         experiment=job.experiment,

@@ -41,7 +41,7 @@ class Observer:
 
 @dataclass(frozen=True)
 class Job:
-    """One cell with everything it needs."""
+    """One cell with everything it needs; `shelf` is the kind of part that the arm's agent is (agents, or cheats)."""
 
     experiment: str
     workspace: str
@@ -49,6 +49,7 @@ class Job:
     task: FrozenTask
     arm: Arm
     attempt: int = 1
+    shelf: str = "agents"
 
 
 @dataclass(frozen=True)

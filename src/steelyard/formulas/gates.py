@@ -59,7 +59,7 @@ def disagreement(objective: Verdict, judge: JudgeGate, results: Sequence[ScorerR
 
 
 def _applicable(results: Sequence[ScorerResult]) -> list[ScorerResult]:
-    return [result for result in results if result.mechanical and result.verdict != "N/A"]
+    return [r for r in results if r.mechanical and not r.quarantined and r.verdict != "N/A"]
 
 
 def _score(result: ScorerResult) -> float:

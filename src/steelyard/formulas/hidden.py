@@ -41,7 +41,7 @@ class GapTally:
         """Count a run that has both kinds of tests; failures that are not the arm's do not count."""
         if run.is_infrastructure:
             return
-        graded = [one for one in run.scorers if one.verdict != "N/A" and not one.crashed]
+        graded = [one for one in run.scorers if one.verdict != "N/A" and not one.crashed and not one.quarantined]
         visible = [one.verdict == "PASS" for one in graded if one.type in VISIBLE and one.required]
         hidden = [one.verdict == "PASS" for one in graded if one.type == HIDDEN]
         if visible and hidden:

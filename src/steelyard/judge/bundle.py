@@ -138,9 +138,8 @@ def _table(results: Sequence[ScorerResult], secrets: Sequence[str]) -> str:
     rows = ["verdict | score | required | type | name | detail"]
     for result in programs[:ROWS_LIMIT]:
         score = "-" if result.score is None else f"{result.score:.3f}"
-        need = "required" if result.required else "advisory"
         detail = " ".join(result.detail.split())
-        rows.append(f"{result.verdict} | {score} | {need} | {result.type} | {result.name} | {detail[:1000]}")
+        rows.append(f"{result.verdict} | {score} | {result.standing} | {result.type} | {result.name} | {detail[:1000]}")
     if len(programs) > ROWS_LIMIT:
         rows.append(f"[… {len(programs) - ROWS_LIMIT} of {len(programs)} scorers are not listed …]")
     return middle_cut("\n".join(rows), OUTPUTS_LIMIT, secrets)

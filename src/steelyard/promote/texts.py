@@ -77,7 +77,7 @@ def winner_body(ranking: Sequence[Entrant], best: Entrant, experiment: str) -> s
             prose(one_line(r.name)),
             prose(r.type),
             r.verdict,
-            "yes" if r.required else "advisory",
+            "yes" if r.required else r.standing,
             prose(one_line(r.detail)),
         )
         for r in best.run.scorers

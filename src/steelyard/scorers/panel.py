@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Grade, ScorerResult, failed, not_applicable
+from steelyard.domain.suite import Task
 from steelyard.errors import AgentError, RunError
 from steelyard.formulas.secrets import redact_text
 from steelyard.sandboxes.base import Sandbox
@@ -34,18 +35,18 @@ def grade(
         scorer = scorers[index]
         started = clock()
         if spoiled is not None and scorer.uses_sandbox:
-            results[index] = _result(scorer, failed(f"not run: {spoiled}"), False, 0.0)
+            results[index] = _result(scorer, failed(f"not run: {spoiled}"), False, 0.0, evidence.task)
             continue
         followed = scorer.uses_sandbox and index != order[-1]
         answer, crashed, spoiled = _answer(scorer, evidence, sandbox, between if followed else None)
-        results[index] = _result(scorer, answer, crashed, max(0.0, clock() - started))
+        results[index] = _result(scorer, answer, crashed, max(0.0, clock() - started), evidence.task)
     return tuple(results[index] for index in range(len(scorers)))
 
 
-def ungraded(scorers: Sequence[Scorer], reason: str) -> tuple[ScorerResult, ...]:
+def ungraded(scorers: Sequence[Scorer], reason: str, task: Task) -> tuple[ScorerResult, ...]:
     """What is said of a change that the agent made impossible to grade: every mechanical scorer fails."""
     answers = [failed(reason) if scorer.mechanical else not_applicable(reason) for scorer in scorers]
-    return tuple(_result(scorer, answer, False, 0.0) for scorer, answer in zip(scorers, answers, strict=True))
+    return tuple(_result(scorer, answer, False, 0.0, task) for scorer, answer in zip(scorers, answers, strict=True))
 
 
 def _answer(
@@ -94,17 +95,19 @@ def _reason(error: BaseException) -> str:
     return redact_text(": ".join(part for part in (kind, text[:1000]) if part))
 
 
-def _result(scorer: Scorer, answer: Grade, crashed: bool, duration_s: float) -> ScorerResult:
+def _result(scorer: Scorer, answer: Grade, crashed: bool, duration_s: float, task: Task) -> ScorerResult:
+    quarantined = scorer.name in task.quarantine
     return ScorerResult(
         name=scorer.name,
         type=scorer.type,
         verdict=answer.verdict,
         score=answer.score,
-        required=scorer.is_required,
+        required=scorer.is_required and not quarantined,
         detail=answer.detail,
         output_tail=answer.output_tail,
         duration_s=duration_s,
         mechanical=scorer.mechanical,
         crashed=crashed,
+        quarantined=quarantined,
         findings=answer.findings,
     )

@@ -35,8 +35,9 @@ def load_suite(file: Path) -> Suite:
     if not expect(node, dict, "", problems):
         problems.stop()
     unknown_keys(node, _TOP, "", problems)
-    tasks = _tasks(node, Scenarios(node.child("scenarios"), root, problems), problems)
     arms = _arms(node, root, problems)
+    overlays = {f"the overlay of {arm.name}": root / arm.overlay for arm in arms if arm.overlay is not None}
+    tasks = _tasks(node, Scenarios(node.child("scenarios"), root, overlays, problems), problems)
     workspace = node.child("workspace")
     if workspace is not None and isinstance(workspace.value, str):
         name_is_fine(workspace.value, workspace.at, "workspace", problems)

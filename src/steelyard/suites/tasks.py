@@ -1,12 +1,13 @@
 """Scenarios and tasks of a suite: a task takes its scenario's fields and puts its own over them."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from steelyard import plugins
 from steelyard.domain.record import JsonObject
 from steelyard.domain.suite import Scenario, Task
-from steelyard.suites import parts
+from steelyard.suites import parts, trusted
 from steelyard.suites.check import check, expect, path, unknown_keys
 from steelyard.suites.problems import Problems, kind_of, listed, near, quoted
 from steelyard.suites.yamlfile import Node, Place
@@ -24,8 +25,8 @@ def name_is_fine(name: str, at: Place, about: str, problems: Problems) -> None:
 class Scenarios:
     """The scenarios of a suite, each checked once, also those that no task uses."""
 
-    def __init__(self, node: Node | None, root: Path, problems: Problems) -> None:
-        self.root = root
+    def __init__(self, node: Node | None, root: Path, overlays: Mapping[str, Path], problems: Problems) -> None:
+        self.root, self.overlays = root, overlays
         self.problems = problems
         self.names: list[str] = []
         self.known: dict[str, Task | None] = {}
@@ -46,7 +47,21 @@ class Scenarios:
             _not_blank(node.child(field), path(about, field), self.problems)
         own = check(Task, self._data(node, about), node, about, self.problems)
         scenario = self._scenario(node.child("scenario"), path(about, "scenario"))
-        return own if own is None or scenario is None else _over(scenario, own, node)
+        task = own if own is None or scenario is None else _over(scenario, own, node)
+        if task is not None:
+            trusted.names_exist(task, node, about, self.problems)
+            trusted.reference_is_hidden(node, self._shown(task), about, self.problems)
+        return task
+
+    def _shown(self, task: Task) -> Iterator[trusted.Shown]:
+        """The folders of this machine that an agent finds in its tree, and the reference's place."""
+        named = task.reference and (task.reference.patch or task.reference.directory)
+        if not named:
+            return
+        if task.seed is not None and task.seed.directory is not None:
+            yield trusted.Shown("the seed", self.root / task.seed.directory, self.root / named)
+        for called, folder in self.overlays.items():
+            yield trusted.Shown(called, folder, self.root / named)
 
     def _scenario(self, node: Node | None, about: str) -> Task | None:
         if node is None or not isinstance(node.value, str):
@@ -86,12 +101,16 @@ class Scenarios:
         data["judge"]["judges"] = [spec for spec in specs if spec is not None]
 
     def _files(self, node: Node, about: str) -> None:
-        """What `seed` and `dockerfile` name is there."""
+        """What `seed`, `reference` and `dockerfile` name is there."""
         seed = node.child("seed")
         if seed is not None and isinstance(seed.value, dict):
             self._exists(seed.child("directory"), path(about, "seed", "directory"), "directory")
             self._exists(seed.child("archive"), path(about, "seed", "archive"), "file")
             self._git(seed, path(about, "seed"))
+        reference = node.child("reference")
+        if reference is not None and isinstance(reference.value, dict):
+            self._exists(reference.child("patch"), path(about, "reference", "patch"), "file")
+            self._exists(reference.child("directory"), path(about, "reference", "directory"), "directory")
         self._exists(node.child("dockerfile"), path(about, "dockerfile"), "file")
         if node.child("dockerfile") is not None and node.child("image") is not None:
             self.problems.add(node.key_at("image"), path(about, "image"), "give either image or dockerfile, not both")

@@ -107,6 +107,7 @@ class ScorerIn(Record):
     duration_s: Seconds = 0.0
     mechanical: bool = True
     crashed: bool = False
+    quarantined: bool = False
     findings: tuple[Finding, ...] = ()
 
 

@@ -1,0 +1,1 @@
+"""The cheats, one file each."""

@@ -1,0 +1,1 @@
+"""How tests are weakened, skipped and taken out, by language."""

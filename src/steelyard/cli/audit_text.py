@@ -1,0 +1,117 @@
+"""How an audit is shown: progress while it goes on, then a table, the holes, and the lines that close them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from steelyard.cli.output import note, say
+from steelyard.cli.progress import Watch
+from steelyard.cli.table import print_table
+from steelyard.domain.run import Run
+
+if TYPE_CHECKING:
+    from steelyard.audit.findings import CheatResult, TaskAudit
+
+WORDS = {"caught": "caught", "passed": "PASSED", "not_applicable": "-", "error": "ERROR"}
+
+
+class Played(Watch):
+    """Counts cheats that were played; how many there will be is only known step by step."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        super().__init__(1, quiet=quiet)
+        self.total = 0
+
+    def expect(self, more: int) -> None:
+        """So many more runs."""
+        self.total += more
+        if self._bar is not None:
+            self._bar.update(self._row, total=self.total)
+
+    def __enter__(self) -> "Played":
+        """Show the bar where there is a terminal."""
+        self.total = self.total or 1
+        super().__enter__()
+        self.total = 0
+        return self
+
+    def _line(self, run: Run) -> None:
+        from steelyard.audit.findings import result_of
+
+        result = result_of(run)
+        by = f" by {', '.join(result.by)}" if result.by else f": {result.detail}" if result.result != "passed" else ""
+        word = "not applicable" if result.result == "not_applicable" else result.result
+        note(f"[{self.done}/{self.total}] {run.task_id} {run.arm}: {word}{by}")
+
+
+def document(
+    found: "Sequence[TaskAudit]", suite: str, sandbox: str, written: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """The audit as one JSON document."""
+    return {
+        "suite": suite,
+        "sandbox": sandbox,
+        "sound": all(one.is_sound for one in found),
+        "tasks": [one.model_dump(mode="json") for one in found],
+        "holes": [{"task_id": one.task_id, **hole.model_dump(mode="json")} for one in found for hole in one.holes],
+        "quarantined": {task_id: list(names) for task_id, names in written.items()},
+    }
+
+
+def show(found: "Sequence[TaskAudit]", written: Mapping[str, Sequence[str]]) -> None:
+    """The table task × cheat, then what to do."""
+    rows = [_row(one.task_id, cheat) for one in found for cheat in _every(one)]
+    if rows:
+        print_table(("task", "cheat", "result", "caught by, or why not"), rows)
+    for one in found:
+        _summary(one)
+    for one in found:
+        for hole in one.holes:
+            _closing(one.task_id, hole)
+    for one in found:
+        for flake in one.flaky:
+            say(
+                f"flaky: {one.task_id}: {flake.kind} '{flake.name}' passed {flake.passed} and failed {flake.failed} "
+                f"times on the same {flake.on}"
+            )
+    for task_id, names in written.items():
+        say(f"quarantine written: {task_id}: {', '.join(names)}")
+    note("nothing was stored, and nothing was spent")
+
+
+def _every(one: "TaskAudit") -> "list[CheatResult]":
+    return [*([one.reference] if one.reference else []), *one.cheats]
+
+
+def _row(task_id: str, result: "CheatResult") -> tuple[str, str, str, str]:
+    if result.cheat == "reference":
+        word = {"passed": "passes", "caught": "FAILS"}.get(result.result, WORDS[result.result])
+    else:
+        word = WORDS[result.result]
+    why = ", ".join(result.by) if result.by else "" if result.result == "passed" else result.detail
+    if result.result == "passed" and result.warned:
+        why = f"only a warning: {', '.join(result.warned)}"
+    return task_id, result.cheat, word, why
+
+
+def _summary(one: "TaskAudit") -> None:
+    if one.skipped is not None:
+        say(f"{one.task_id}: not audited: {one.skipped}")
+        return
+    played = [cheat for cheat in one.cheats if cheat.result in ("caught", "passed")]
+    share = "-" if one.exploitability is None else f"{one.exploitability:.0%}"
+    say(f"{one.task_id}: exploitability {share} ({len(one.holes)} of {len(played)} cheats passed)")
+    if one.reference is not None and one.reference.result == "caught":
+        say(f"{one.task_id}: the reference solution fails: {', '.join(one.reference.by)}: {one.reference.detail}")
+    for problem in one.problems:
+        say(f"{one.task_id}: {problem.cheat} could not be measured: {problem.detail}")
+
+
+def _closing(task_id: str, hole: "CheatResult") -> None:
+    fix = hole.fix
+    if fix is None or fix.line is None:
+        say(f"hole: {task_id}: {hole.cheat}: {fix.note if fix else 'nothing is known that closes it'}")
+        return
+    where = "under scorers:" if fix.under == "scorers" else "into the scenario or task:"
+    tried = "tried: it closes the hole" if fix.verified else f"not tried: {fix.note}"
+    say(f"hole: {task_id}: {hole.cheat}: add {where} ({tried})")
+    say(f"    {fix.line}")
