@@ -18,8 +18,15 @@ PAGES = {
     "agents": ["agents.md", "agents/*.md"],
     "sandboxes": ["sandboxes.md"],
     "judges": ["judging.md"],
+    "cheats": ["auditing.md"],
 }
-FOLDERS = {"scorers": "scorers", "agents": "agents", "sandboxes": "sandboxes", "judges": "judge"}
+FOLDERS = {
+    "scorers": "scorers",
+    "agents": "agents",
+    "sandboxes": "sandboxes",
+    "judges": "judge",
+    "cheats": "audit/cheats",
+}
 PARTS = [(kind, name) for kind in PAGES for name in plugins.BUILT_IN[kind]]
 
 

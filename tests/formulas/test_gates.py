@@ -180,3 +180,13 @@ def test_numbers_stay_in_bounds(results: list[ScorerResult]) -> None:
     assert mean is None or 0 <= mean <= 1
     assert (overall(results) == "FAIL") == (done < total)
     assert (overall(results) == "N/A") == (mean is None)
+
+
+def test_a_scorer_in_quarantine_counts_for_nothing() -> None:
+    """Neither its pass nor its failure is in the verdict, the counts or the mean; alone it leaves nothing to say."""
+    good = result("PASS")
+    bad = result("FAIL").model_copy(update={"quarantined": True})
+
+    assert (overall([good, bad]), objective_counts([good, bad]), mean_score([good, bad])) == ("PASS", (1, 1), 1.0)
+    assert (overall([bad]), objective_counts([bad]), mean_score([bad])) == ("N/A", (0, 0), None)
+    assert [one.standing for one in (good, bad)] == ["required", "quarantined"]

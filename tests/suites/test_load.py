@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from steelyard.domain.suite import FrozenTask
 from steelyard.errors import InputError
 from steelyard.suites.load import SuiteError, load_scorers, load_suite
 
@@ -386,3 +387,60 @@ def test_a_workspace_has_a_name_that_can_be_typed(tmp_path: Path, name: str) -> 
 
     with pytest.raises(SuiteError, match=r"suite\.yaml:1:12: workspace: "):
         load_suite(file)
+
+
+TRUSTED = """
+tasks:
+  - id: one
+    seed: {directory: seed}
+    prompt: x
+    FIELD
+    scorers: [{name: unit tests, type: command, command: "true"}]
+arms: {idle: {agent: command, command: "true", overlay: over}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "line", "said"),
+    [
+        ("quarantine: [unit test]", 6, "there is no scorer or stage 'unit test'; allowed: unit tests; did you mean"),
+        ("reference: {patch: no.patch}", 6, "there is no file 'no.patch' beside the suite"),
+        ("reference: {directory: none}", 6, "there is no directory 'none' beside the suite"),
+        ("reference: {directory: a, patch: b}", 6, "give exactly one of patch, directory"),
+        ("reference: {directory: seed/solved}", 6, "lies in the seed, so an agent would see it; move it out"),
+        ("reference: {patch: over/fix.patch}", 6, "lies in the overlay of idle, so an agent would see it"),
+    ],
+)
+def test_what_is_said_of_trust_is_checked(tmp_path: Path, field: str, line: int, said: str) -> None:
+    """Names in quarantine exist; a reference is there, and no agent can see it."""
+    (tmp_path / "seed/solved").mkdir(parents=True)
+    (tmp_path / "over").mkdir()
+    (tmp_path / "over/fix.patch").write_text("")
+    file = tmp_path / "suite.yaml"
+    file.write_text(TRUSTED.replace("FIELD", field))
+
+    with pytest.raises(SuiteError) as refused:
+        load_suite(file)
+
+    assert said in str(refused.value)
+    assert {problem.line for problem in refused.value.problems} == {line}
+
+
+def test_a_reference_is_no_part_of_the_frozen_task(tmp_path: Path) -> None:
+    """A task is named alike with and without it, and its snapshot does not hold it; a quarantine changes the name."""
+    (tmp_path / "seed").mkdir()
+    (tmp_path / "over").mkdir()
+    (tmp_path / "solved").mkdir()
+    frozen = {}
+    for field in (
+        "tags: [x]",
+        "reference: {directory: solved}\n    tags: [x]",
+        "quarantine: [unit tests]\n    tags: [x]",
+    ):
+        file = tmp_path / "suite.yaml"
+        file.write_text(TRUSTED.replace("FIELD", field))
+        frozen[field.split(":")[0]] = FrozenTask.of(load_suite(file).tasks[0])
+
+    assert frozen["tags"].sha256 == frozen["reference"].sha256 != frozen["quarantine"].sha256
+    assert frozen["reference"].task.reference is not None
+    assert "solved" not in frozen["reference"].model_dump_json()

@@ -18,6 +18,8 @@ GOOD: dict[str, Any] = {
         "s": {
             "seed": {"empty": True},
             "scorers": [{"name": "small", "type": "max_files_changed", "limit": 3}],
+            "quarantine": ["small"],
+            "reference": {"directory": "."},
             "limits": {"timeout_s": 60},
         }
     },

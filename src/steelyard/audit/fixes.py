@@ -148,7 +148,7 @@ _KNOWN: dict[str, Callable[[Hole], Proposal | None]] = {
 def unverifiable(hole: Hole, closed_by: Sequence[str], advice: str) -> Fix:
     """What is said when nothing that could be tried closes the hole."""
     if "hidden_tests" in closed_by and all(spec.get("type") != "hidden_tests" for spec in hole.task.scorers):
-        command = next(iter(hole.commands), "…")
+        command = hole.commands[-1] if hole.commands else "…"
         scorer = {"name": "hidden tests", "type": "hidden_tests", "files": "hidden", "command": command}
         return Proposal(scorer=scorer).fix(verified=False, note=advice)
     return Fix(note=advice or "no line that is known here closes it")

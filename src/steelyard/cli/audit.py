@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\
 exit code: 0 every cheat is caught and every reference passes, 1 a cheat passed or a reference failed,
            2 wrong input, 3 something could not be measured
+
 example: steelyard audit steelyard.yaml --flakes 5 --write-quarantine"""
 
 

@@ -65,8 +65,7 @@ def show(found: "Sequence[TaskAudit]", written: Mapping[str, Sequence[str]]) -> 
     for one in found:
         _summary(one)
     for one in found:
-        for hole in one.holes:
-            _closing(one.task_id, hole)
+        _closing(one)
     for one in found:
         for flake in one.flaky:
             say(
@@ -106,12 +105,15 @@ def _summary(one: "TaskAudit") -> None:
         say(f"{one.task_id}: {problem.cheat} could not be measured: {problem.detail}")
 
 
-def _closing(task_id: str, hole: "CheatResult") -> None:
-    fix = hole.fix
-    if fix is None or fix.line is None:
-        say(f"hole: {task_id}: {hole.cheat}: {fix.note if fix else 'nothing is known that closes it'}")
-        return
-    where = "under scorers:" if fix.under == "scorers" else "into the scenario or task:"
-    tried = "tried: it closes the hole" if fix.verified else f"not tried: {fix.note}"
-    say(f"hole: {task_id}: {hole.cheat}: add {where} ({tried})")
-    say(f"    {fix.line}")
+def _closing(one: "TaskAudit") -> None:
+    """Each line once, with the holes that it closes; then the holes that no line closes."""
+    fixes = {hole.cheat: hole.fix for hole in one.holes if hole.fix is not None}
+    lines = {fix.line: fix for fix in fixes.values() if fix.line is not None}
+    for line, fix in lines.items():
+        cheats = ", ".join(cheat for cheat, other in fixes.items() if other.line == line)
+        where = "under scorers:" if fix.under == "scorers" else "to the scenario or task"
+        tried = "tried: it closes this" if fix.verified else f"not tried: {fix.note}"
+        say(f"\n{one.task_id}: {cheats} passed; add {where} ({tried})\n    {line}")
+    for cheat, fix in fixes.items():
+        if fix.line is None:
+            say(f"\n{one.task_id}: {cheat} passed: {fix.note}")

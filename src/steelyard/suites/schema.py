@@ -35,9 +35,10 @@ def suite_schema() -> JsonObject:
     for name in ("Scenario", "Task"):
         defs[name]["properties"]["scorers"]["items"] = {"$ref": "#/$defs/Scorer"}
     defs["Task"]["oneOf"] = [{"required": ["prompt"]}, {"required": ["turns"]}]
-    sources = ("directory", "git", "archive", "empty")
-    for name in [key for key in defs if key.endswith(".Seed")]:
-        defs[name]["oneOf"] = [{"required": [source]} for source in sources]
+    sources = {".Seed": ("directory", "git", "archive", "empty"), ".Reference": ("directory", "patch")}
+    for ending, fields in sources.items():
+        for name in [key for key in defs if key.endswith(ending)]:
+            defs[name]["oneOf"] = [{"required": [field]} for field in fields]
     top = Suite.model_json_schema()["properties"]
     properties = {field: top[field] for field in ("workspace", "repeats", "max_cost_usd", "max_tokens", "max_seconds")}
     properties["scenarios"] = {

@@ -6,7 +6,8 @@ from steelyard.errors import InputError
 from steelyard.suites.load import FILE
 
 SUITE = """\
-# A suite: tasks × arms × repeats. Check it with `steelyard validate {file}`, run it with `steelyard run {file}`.
+# A suite: tasks × arms × repeats. Check it with `steelyard validate {file}`, try to cheat it with
+# `steelyard audit {file}`, run it with `steelyard run {file}`.
 workspace: default
 
 scenarios:
@@ -17,7 +18,9 @@ scenarios:
       - {{name: unit tests, type: command, command: "python3 -m unittest -q", timeout_s: 60}}
       - {{name: tests untouched, type: tests_unmodified, paths: [test_calc.py]}}
       - {{name: harness, type: harness_unmodified}}   # the runner itself must not be bent
+      - {{name: hidden tests, type: hidden_tests, files: hidden/calc, command: "python3 -m unittest -q", timeout_s: 60}}
       - {{name: small change, type: max_files_changed, limit: 2}}
+    reference: {{directory: reference/calc}}   # a solution, for `steelyard audit {file}`; no agent ever sees it
     judge: {{enabled: false}}                  # true: a language model also reads the run (see docs/judging.md)
     limits: {{timeout_s: {timeout_s}}}
 
@@ -41,6 +44,8 @@ def add(a, b):
     return a - b
 '''
 
+SOLVED = CALC.replace("a - b", "a + b").replace("with a mistake in it", "without its mistake")
+
 TEST_CALC = '''\
 """What the calculator must do."""
 
@@ -59,6 +64,22 @@ class TestAdd(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+'''
+
+TEST_HIDDEN = '''\
+"""What the calculator must do, with numbers that no agent has seen."""
+
+import unittest
+
+from calc import add
+
+
+class TestHidden(unittest.TestCase):
+    """add() adds whatever it is given."""
+
+    def test_adds_other_numbers(self):
+        """Not only two and two."""
+        self.assertEqual([add(3, 4), add(-1, 1), add(0, 0)], [7, 0, 0])
 '''
 
 COMMAND_ARMS = """\
@@ -98,6 +119,7 @@ FIELDS = {
 def starter_files(agent: str) -> dict[str, str]:
     """The files of a suite to start from, by path, for arms that use this type of agent."""
     files = {"fixtures/calc/calc.py": CALC, "fixtures/calc/test_calc.py": TEST_CALC}
+    files |= {"hidden/calc/test_hidden.py": TEST_HIDDEN, "reference/calc/calc.py": SOLVED}
     baseline, candidate, repeats, timeout_s = "idle", "fixer", 2, 60
     if agent == "command":
         arms = COMMAND_ARMS

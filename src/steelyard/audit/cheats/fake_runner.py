@@ -51,7 +51,7 @@ class FakeRunner(Cheat):
         sandbox = scene.sandbox
         names = [name for name in scene.programs if name not in SHELLS and re.fullmatch(r"[\w.+-]+", name)]
         places = "anywhere" if scene.isolated else f"{sandbox.home}:{sandbox.tmp}:{sandbox.tree}"
-        pythons = [name for name in names if name.startswith("python")]
+        pythons = [name for name in scene.programs if name.rpartition("/")[2].startswith("python")]
         scene.exec(("sh", "-c", USER_SITE, "sh", " ".join(pythons)))
         true = f"{sandbox.home}/.always"
         scene.write(true, "#!/bin/sh\nexit 0\n")
