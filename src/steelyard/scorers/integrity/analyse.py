@@ -8,6 +8,7 @@ from threading import Lock
 
 from steelyard.domain.diff import printable
 from steelyard.domain.evidence import Evidence
+from steelyard.scorers.integrity.lines import silenced
 from steelyard.scorers.integrity.model import EMPTY, Analyser, View, shifted
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python import Python
@@ -28,7 +29,10 @@ def analyser_for(path: str) -> Analyser:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Both sides of a changed test file, read in the same way."""
+    """Both sides of a changed test file, read in the same way.
+
+    `silenced`: how many lines of code became a comment, and where, in a file that only line rules read.
+    """
 
     path: str
     before: View
@@ -36,6 +40,7 @@ class Pair:
     note: str = ""
     after_text: str = ""
     cost: int = 0
+    silenced: tuple[int, int] = (0, 0)
 
 
 class _Cache:
@@ -100,7 +105,14 @@ def _pair(source: Source) -> Pair:
         # A new Go file may be written for one platform; on an old file a build tag switches tests off.
         after = replace(after, skips=tuple(mark for mark in after.skips if not _BUILD_TAG.match(mark.text)))
     cost = size if "syntax" in {before.mode, after.mode} else 0
-    return Pair(source.path, before, after, said, source.after or "", cost)
+    return Pair(source.path, before, after, said, source.after or "", cost, _silenced(source, after))
+
+
+def _silenced(source: Source, after: View) -> tuple[int, int]:
+    old, new = source.before or "", source.after or ""
+    family = analyser_for(source.path).family
+    more = any(new.count(mark) > old.count(mark) for mark in ("/*", "=begin"))
+    return silenced(family, old, new) if after.mode == "lines" and old and more else (0, 0)
 
 
 def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View, int]:

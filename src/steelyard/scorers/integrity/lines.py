@@ -2,8 +2,10 @@
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 
+from steelyard.scorers.integrity.mend import mended
 from steelyard.scorers.integrity.model import Check, Mark, View
 
 # Every pattern takes an unclosed string to the end of its line and an unclosed comment to the end of the text: a
@@ -159,6 +161,7 @@ _CSHARP = _rules(
         r"\.(?:Should|Must)(?:[A-Z]\w*)?(?:<[^()\n]{0,80}>)?[ \t]*\(",
         r"\.(?:Verify|VerifyAll|VerifyNoOtherCalls|Received|DidNotReceive)(?:<[^()\n]{0,80}>)?[ \t]*\(",
         r"(?<![\w.])(?:Assert\w+|Expect|Verify)(?:<[^()\n]{0,80}>)?[ \t]*\((?![^\n]{0,200}\{[ \t]*$)",
+        r"^[ \t]*(?:await[ \t]+)?(?:this\.)?Should[A-Z]\w*(?:<[^()\n]{0,80}>)?[ \t]*\(",
     ),
     (
         r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:Ignore|Explicit)\b(?:Attribute)?(?=[ \t]*[\](,])",
@@ -186,11 +189,33 @@ def _blanked(match: re.Match[str]) -> str:
 def line_view(family: str, text: str, note: str = "") -> View:
     """Every check and skip that the family's line rules see in the text."""
     rules = RULES[family]
-    code = rules.blank.sub(_blanked, text)
+    code = rules.blank.sub(_blanked, mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     checks = tuple(Check(line, said) for line, said in _hits(rules.check, code, starts))
     skips = tuple(Mark(line, said) for line, said in _hits(rules.skip, code, starts))
     return View("lines", checks, skips, note=note)
+
+
+def silenced(family: str, before: str, after: str) -> tuple[int, int]:
+    """How many lines of code became part of a block comment, and where the first such comment begins."""
+    blank = RULES[family].blank
+    was, now = (Counter(_lines(blank.sub(_blanked, mended(family, text)))) for text in (before, after))
+    lost = was - now
+    count = first = 0
+    text = mended(family, after)
+    for match in blank.finditer(text):
+        said = match.group()
+        if said.startswith(("/*", "=begin")):
+            here = lost & Counter(_lines(blank.sub(_blanked, said[2:].removesuffix("*/"))))
+            if here.total():
+                first = first or text.count("\n", 0, match.start()) + 1
+                count += here.total()
+                lost -= here
+    return count, first
+
+
+def _lines(code: str) -> list[str]:
+    return [line.strip() for line in code.split("\n") if line.strip()]
 
 
 def _hits(pattern: re.Pattern[str], code: str, starts: list[int]) -> list[tuple[int, str]]:

@@ -10,6 +10,7 @@ from steelyard.scorers.integrity.compare import key, short
 from steelyard.scorers.integrity.model import NOTHING, Check, TestCase
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 
+SILENCED = 3
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
 
@@ -48,7 +49,11 @@ def _loosened_lines(pair: Pair) -> list[Finding]:
     was, now = (Counter(map(key, view.checks)) for view in (pair.before, pair.after))
     lost = [_by_text(check) for check in _take(list(pair.before.checks), was - now)]
     gained = [_by_text(check) for check in _take(list(pair.after.checks), now - was)]
-    return _loosened(_Placed(pair, TestCase(pair.path, 1)), lost, [check for check in gained if check.counts])
+    whole = _Placed(pair, TestCase(pair.path, 1))
+    count, line = pair.silenced
+    said = [_finding("commented_out", whole, f"has {count} lines of code that became a comment", "code", "a comment", line)]
+    findings = said if count >= SILENCED else []
+    return [*findings, *_loosened(whole, lost, [check for check in gained if check.counts])]
 
 
 def _by_text(check: Check) -> Check:
