@@ -11,6 +11,7 @@ _TOKEN = re.compile(
     r'[rbfuRBFU]{0,2}("""|\'\'\')|"(?:\\.|[^"\\\n])*+"?|\'(?:\\.|[^\'\\\n])*+\'?|#[^\n]*|[()\[\]{}]', re.DOTALL
 )
 _FRESH = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^=]*:[ \t]*(?:#.*)?$|@\w)")
+_HEAD = re.compile(r"(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(")
 _CLAUSE = re.compile(r"(else|elif|except|finally|case)\b")
 MAX_LOGICAL = 400
 MAX_UNCLOSED = 60
@@ -21,7 +22,7 @@ def parse(text: str) -> ast.Module:
     """A module of all statements that can be made out; never raises."""
     module = _parse(text)
     for quote in ('"""', "'''"):
-        if text.count(quote) % 2:
+        if quote in text:
             # A piece of a file may begin inside a long string: read it so if that makes out more.
             other = _parse(quote + text)
             if _statements(other) > _statements(module):
@@ -82,6 +83,9 @@ def _statement(source: str, block: list[ast.stmt]) -> tuple[list[ast.stmt], list
     if nodes:
         return _decorated(nodes, block), None
     nodes = _try(source + " pass") if ":" in source else None
+    head = _HEAD.match(source)
+    if not nodes and head is not None:
+        nodes = _try(f"{head.group()}): pass")  # the piece ends within the parameters: the name is known
     if not nodes:
         return None
     body = getattr(nodes[-1], "body", None)
