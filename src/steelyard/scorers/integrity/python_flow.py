@@ -38,7 +38,9 @@ def checks_in(body: list[ast.stmt]) -> Found:
 
 
 def cut_at(body: list[ast.stmt]) -> int | None:
-    """The line of a `return` at the level of the test itself with statements after it."""
+    """The line of a `return` at the level of the test itself, first or with statements after it."""
+    if body and isinstance(body[0], ast.Return) and body[0].value is None:
+        return body[0].lineno
     for node in body[:-1]:
         if isinstance(node, ast.Return):
             return node.lineno

@@ -200,12 +200,16 @@ def _compared(test: ast.Compare) -> Meaning:
     subjects = _sources(sides)
     op = test.ops[0]
     if len(test.ops) > 1:
-        return Meaning(PARTIAL, subjects)
+        return Meaning(EXACT if all(isinstance(part, ast.Eq | ast.Is) for part in test.ops) else PARTIAL, subjects)
     other = constant(test.comparators[0])
     if isinstance(op, ast.IsNot | ast.NotEq):
         return Meaning(PRESENCE if other[0] and other[1] in (None, "") else PARTIAL, subjects)
     if isinstance(op, ast.Eq | ast.Is):
-        return Meaning(EXACT, subjects, _tolerance(test))
+        # `f() == f()` says that it says the same twice, and no more.
+        twice = ast.dump(test.left) == ast.dump(test.comparators[0])
+        return Meaning(PARTIAL if twice else EXACT, subjects, _tolerance(test))
+    if isinstance(op, ast.In) and isinstance(test.comparators[0], ast.Tuple | ast.List | ast.Set):
+        subjects = (*subjects, *_sources(test.comparators[0].elts))
     if isinstance(op, ast.Gt | ast.GtE) and other[0] and other[1] in (0, -1, 1) and _is_len(test.left):
         assert isinstance(test.left, ast.Call)  # noqa: S101  # `_is_len` said so
         return Meaning(PRESENCE, (*subjects, *_sources(test.left.args[:1])))

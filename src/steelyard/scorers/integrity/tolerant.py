@@ -22,7 +22,8 @@ def parse(text: str) -> ast.Module:
     """A module of all statements that can be made out; never raises."""
     module = _parse(text)
     for quote in ('"""', "'''"):
-        if quote in text:
+        first = text[: text.find(quote)].rpartition("\n")[2] if quote in text else ""
+        if text.count(quote) % 2 or (quote in text and not first.strip()):
             # A piece of a file may begin inside a long string: read it so if that makes out more.
             other = _parse(quote + text)
             if _statements(other) > _statements(module):
