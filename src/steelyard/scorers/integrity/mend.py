@@ -19,19 +19,45 @@ _LONG["typescript"] = _LONG["tsx"] = _LONG["javascript"]
 _LONG["kotlin"] = _LONG["csharp"] = _LONG["java"]
 _OPENS = re.compile(r"(?:[(=,\[{+?&|>!]|=>|return|\b[rR]#*|\$|@)[ \t]*$|(?:[(=,\[]|return)[ \t]*\w*$")
 _CLOSES = re.compile(r"#*[ \t]*(?:[)\],;.}].*|)$")
+_STATEMENT = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+\(|class[ \t]+\w+[(:]|@\w+(?:\.\w+)+|assert[ \t]+[\w.\[(\"'{]+.*[=(])")
 _STARRED = re.compile(r"[ \t]*\*")
 
 
 def mended(family: str, text: str) -> str:
     """The text with what stands in cut strings and comments emptied; lines keep their numbers."""
-    if family in {"python", "ruby"}:
-        return text
     lines = text.split("\n")
+    if family == "python":
+        for quote in ('"""', "'''"):
+            _docstrings(lines, quote)
+        return "\n".join(lines)
+    if family == "ruby":
+        return text
     _comments(lines)
     given = _LONG.get(family)
     if given is not None and given[0] in text:
         _strings(lines, *given)
     return "\n".join(lines)
+
+
+def _docstrings(lines: list[str], quote: str) -> None:
+    """Closes a docstring whose end was cut off: code follows it, which no docstring holds."""
+    since = -1
+    for index, line in enumerate(lines):
+        if since >= 0 and _STATEMENT.match(line) and not _ends_alike(lines, since, index, quote):
+            lines[since] += quote
+            since = -1
+        if line.count(quote) % 2 == 1:
+            since = index if since < 0 and line.lstrip("rRbBuU \t").startswith(quote) else -1
+
+
+def _ends_alike(lines: list[str], since: int, index: int, quote: str) -> bool:
+    """Whether the next quotes stand right below the first and nothing left of them: then all of it is a string."""
+    end = next((line for line in lines[index:] if quote in line), "")
+    return bool(end) and _indent(end) == _indent(lines[since]) <= _indent(lines[index])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _comments(lines: list[str]) -> None:
@@ -81,11 +107,11 @@ def _strings(lines: list[str], quote: str, noise: re.Pattern[str]) -> None:
 
 def _head(lines: list[str], since: int, last: int) -> int:
     """Where the rest of a string begins that ends on this line: its text is indented more than its end, if that is."""
-    level = len(lines[last]) - len(lines[last].lstrip())
+    level = _indent(lines[last])
     first = last
     while first > since:
         above = lines[first - 1]
-        if level and above.strip() and len(above) - len(above.lstrip()) <= level:
+        if level and above.strip() and _indent(above) <= level:
             break
         first -= 1
     return first

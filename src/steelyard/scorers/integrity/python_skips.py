@@ -117,6 +117,8 @@ def _mark(node: ast.AST, names: Names) -> str:
             return source(node)
         return source(node) if last_name(node.func) == "skipTest" and isinstance(node.func, ast.Attribute) else ""
     if isinstance(node, ast.Raise) and node.exc is not None:
+        if isinstance(node.exc, ast.Call) and names.marker(node.exc.func):
+            return ""  # the call is counted already
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         return source(node) if last_name(raised) == "SkipTest" and isinstance(raised, ast.Name) else ""
     if isinstance(node, ast.Assign):

@@ -6,6 +6,8 @@ A file that was broken on purpose, one in a newer Python than ours, or a piece o
 import ast
 import re
 
+from steelyard.scorers.integrity.mend import mended
+
 _OPEN, _CLOSE = "([{", ")]}"
 _TOKEN = re.compile(
     r'[rbfuRBFU]{0,2}("""|\'\'\')|"(?:\\.|[^"\\\n])*+"?|\'(?:\\.|[^\'\\\n])*+\'?|#[^\n]*|[()\[\]{}]', re.DOTALL
@@ -20,6 +22,7 @@ MAX_DEPTH = 60
 
 def parse(text: str) -> ast.Module:
     """A module of all statements that can be made out; never raises."""
+    text = mended("python", text)
     module = _parse(text)
     for quote in ('"""', "'''"):
         first = text[: text.find(quote)].rpartition("\n")[2] if quote in text else ""
@@ -71,7 +74,8 @@ def _statement(source: str, block: list[ast.stmt]) -> tuple[list[ast.stmt], list
     if clause is not None and source.rstrip().endswith(":"):
         return _clause(clause.group(1), source, block)
     if source.startswith("@"):
-        nodes = _try(source + "\ndef _(): pass")
+        worn = re.match(r"@[ \t]*[\w.]+", source)
+        nodes = _try(source + "\ndef _(): pass") or (worn and _try(worn.group() + "\ndef _(): pass"))
         # A decorator alone is kept as an expression; the definition after it is joined in `definitions`.
         if nodes and isinstance(nodes[0], ast.FunctionDef):
             return [ast.copy_location(ast.Expr(nodes[0].decorator_list[0]), nodes[0].decorator_list[0])], None
