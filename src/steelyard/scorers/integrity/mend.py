@@ -1,7 +1,7 @@
 """Mends a piece of a file that was cut inside a long string or comment, so that its line rules read code as code.
 
 A hunk may begin or end inside a template string or a comment. Read from its first character on, everything after such a
-cut is taken for its opposite. Each quote here says by its surroundings whether it opens or closes; where that contradicts
+cut is taken for its opposite. Each quote says by its surroundings whether it opens or closes; where that contradicts
 what came before, the text was cut in between.
 """
 
@@ -19,7 +19,9 @@ _LONG["typescript"] = _LONG["tsx"] = _LONG["javascript"]
 _LONG["kotlin"] = _LONG["csharp"] = _LONG["java"]
 _OPENS = re.compile(r"(?:[(=,\[{+?&|>!]|=>|return|\b[rR]#*|\$|@)[ \t]*$|(?:[(=,\[]|return)[ \t]*\w*$")
 _CLOSES = re.compile(r"#*[ \t]*(?:[)\],;.}].*|)$")
-_STATEMENT = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+\(|class[ \t]+\w+[(:]|@\w+(?:\.\w+)+|assert[ \t]+[\w.\[(\"'{]+.*[=(])")
+_STATEMENT = re.compile(
+    r"[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+\(|class[ \t]+\w+[(:]|@\w+(?:\.\w+)+|assert[ \t]+[\w.\[(\"'{]+.*[=(])"
+)
 _STARRED = re.compile(r"[ \t]*\*")
 
 
@@ -41,13 +43,14 @@ def mended(family: str, text: str) -> str:
 
 def _docstrings(lines: list[str], quote: str) -> None:
     """Closes a docstring whose end was cut off: code follows it, which no docstring holds."""
-    since = -1
+    inside, since = False, -1
     for index, line in enumerate(lines):
         if since >= 0 and _STATEMENT.match(line) and not _ends_alike(lines, since, index, quote):
             lines[since] += quote
-            since = -1
+            inside, since = False, -1
         if line.count(quote) % 2 == 1:
-            since = index if since < 0 and line.lstrip("rRbBuU \t").startswith(quote) else -1
+            inside = not inside
+            since = index if inside and line.lstrip("rRbBuU \t").startswith(quote) else -1
 
 
 def _ends_alike(lines: list[str], since: int, index: int, quote: str) -> bool:
@@ -62,15 +65,18 @@ def _indent(line: str) -> int:
 
 def _comments(lines: list[str]) -> None:
     """Closes a starred comment whose end was cut off, and empties one whose beginning was."""
-    starred = False
+    opened = starred = False
     for index, line in enumerate(lines):
-        opened, closed = line.rfind("/*"), line.rfind("*/")
+        begin, end = line.rfind("/*"), line.rfind("*/")
         if starred and not _STARRED.match(line):
             lines[index - 1] += " */"
-            starred = False
-        if not starred and closed >= 0 and opened < 0 and line.lstrip().startswith("*"):
-            _empty_starred(lines, index, closed)
-        starred = (starred or (opened >= 0 and line.startswith("/**", line.find("/*")))) and closed <= opened
+            opened = starred = False
+        if not opened and end >= 0 and begin < 0 and _STARRED.match(line):
+            _empty_starred(lines, index, end)
+        if end > begin:
+            opened = starred = False
+        elif begin >= 0:
+            opened, starred = True, line.startswith("/**", begin)
     if starred:
         lines[-1] += " */"
 

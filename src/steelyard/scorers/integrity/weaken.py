@@ -51,7 +51,9 @@ def _loosened_lines(pair: Pair) -> list[Finding]:
     gained = [_by_text(check) for check in _take(list(pair.after.checks), now - was)]
     whole = _Placed(pair, TestCase(pair.path, 1))
     count, line = pair.silenced
-    said = [_finding("commented_out", whole, f"has {count} lines of code that became a comment", "code", "a comment", line)]
+    said = [
+        _finding("commented_out", whole, f"has {count} lines of code that became a comment", "code", "a comment", line)
+    ]
     findings = said if count >= SILENCED else []
     return [*findings, *_loosened(whole, lost, [check for check in gained if check.counts])]
 
