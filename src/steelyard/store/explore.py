@@ -34,6 +34,7 @@ SORTS = {
     "failure_mode": "failure_mode",
     "disagreement": "disagreement",
     "score": "score",
+    "composite": "composite",
     "cost": "cost_usd",
     "tokens": "total_tokens",
     "tool_calls": "tool_calls",

@@ -10,7 +10,7 @@ from steelyard.domain.record import JsonObject, canonical_json
 from steelyard.domain.run import Gates, Run
 from steelyard.domain.score import Axes, Scorecard, Weights
 from steelyard.errors import InputError
-from steelyard.formulas.composite import judge01_of
+from steelyard.formulas.composite import composite_of, judge01_of
 from steelyard.formulas.gates import gates_of, mean_score, objective_counts
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def run_row(run: Run, record: str, tags: tuple[str, ...]) -> JsonObject:
         "disagreement": gates.disagreement,
         "failure_mode": run.judge.failure_mode if run.judge else None,
         "judge01": judge01_of(run),
+        "composite": round(composite_of(run), 6),
         "checks_passed": passed,
         "checks_total": total,
         "mean_score": mean_score(run.scorers),

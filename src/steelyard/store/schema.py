@@ -21,7 +21,7 @@ from sqlalchemy import (
     event,
 )
 
-VERSION = "0005"  # the last revision under migrations/versions; a test holds the two together
+VERSION = "0006"  # the last revision under migrations/versions; a test holds the two together
 
 metadata = MetaData()
 _counter = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts by itself only in an INTEGER PRIMARY KEY
@@ -66,6 +66,7 @@ SORTED = (
     "failure_mode",
     "disagreement",
     "score",
+    "composite",
     "cost_usd",
     "total_tokens",
     "tool_calls",
@@ -118,6 +119,7 @@ runs = Table(
     _text("started_at"),
     _text("finished_at"),
     _text("record"),
+    _number("composite"),  # before the cost adjustment, which needs a pair
     Index("ix_runs_workspace", "workspace", "seq"),
     Index("ix_runs_baseline", "workspace", "outcome", "infrastructure", "seq"),
     Index("ix_runs_experiment", "experiment", "seq"),

@@ -233,6 +233,7 @@ def _update_gates(connection: "Connection", run: Run) -> None:
         "disagreement",
         "failure_mode",
         "judge01",
+        "composite",
         "checks_passed",
         "checks_total",
         "mean_score",

@@ -3,6 +3,8 @@
 import json
 from typing import Any, Literal
 
+from pydantic import Field
+
 from steelyard.domain.comparison import Comparison
 from steelyard.domain.grade import JudgeResult, ScorerResult, Verdict
 from steelyard.domain.record import JsonObject, Record
@@ -60,6 +62,7 @@ class RunSummary(Record):
     checks_total: int
     mean_score: float | None
     judge01: float | None
+    composite: float | None = Field(description="before the cost adjustment, which needs a pair")
     score: int | None
     tier: Tier
     wall_s: float

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from steelyard.store.explore import WINDOW
+from steelyard.store.explore import NEWEST, SORTS, WINDOW
 from tests.web.pages.world import MANY
 from tests.web.server import Served, serving
 
@@ -42,6 +42,25 @@ def test_pages_lead_through_all_runs_once(pages: Served) -> None:
         known = client.get("/runs.csv?workspace=many&q=task-7&status=completed")
     assert len(seen) == len(set(seen)) > 0
     assert seen == [row["run_id"] for row in csv.DictReader(io.StringIO(known.text))]
+
+
+@pytest.mark.parametrize("sort", [name for name in SORTS if name != NEWEST])
+def test_every_order_is_an_order(pages: Served, sort: str) -> None:
+    """Ascending and descending, what is unknown last either way, and all runs in both; the column's head offers it."""
+    column = SORTS[sort]
+    with pages.client() as client:
+        table = {
+            way: list(csv.DictReader(io.StringIO(client.get(f"/runs.csv?workspace=odd&sort={sort}&dir={way}").text)))
+            for way in ("asc", "desc")
+        }
+        page = client.get("/runs?workspace=odd&disagree=1", headers=HTML).text
+    for way, rows in table.items():
+        values = [row[column] for row in rows]
+        known = [float(value) if re.fullmatch(r"-?[\d.e-]+", value) else value for value in values if value != ""]
+        assert values[: len(known)].count("") == 0
+        assert known == sorted(known, reverse=way == "desc")
+    assert sorted(row["run_id"] for row in table["asc"]) == sorted(row["run_id"] for row in table["desc"])
+    assert f"sort={sort}&amp;" in page
 
 
 def test_a_rare_match_says_how_far_the_page_looked(pages: Served) -> None:

@@ -8,7 +8,6 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from steelyard.domain.record import JsonObject
-from steelyard.formulas.composite import base_score, objective01
 from steelyard.web.pages import text
 
 TONES = {
@@ -86,8 +85,7 @@ def _score(row: JsonObject) -> Cell:
 
 
 def _composite(row: JsonObject) -> Cell:
-    value = base_score(objective01(row["checks_passed"], row["checks_total"]), row["judge01"])
-    return Cell(f"{value:.3f}")
+    return Cell(text.NONE if row["composite"] is None else f"{row['composite']:.3f}")
 
 
 def _number(name: str, shown: Callable[[float | None], str]) -> Callable[[JsonObject], Cell]:
@@ -120,7 +118,14 @@ COLUMNS: tuple[Column, ...] = (
     Column("judge", "Judge", lambda row: badge(row["judge"]), sort="judge"),
     Column("failure_mode", "Failure mode", lambda row: badge(row["failure_mode"]), sort="failure_mode"),
     Column("score", "Score", _score, sort="score", numeric=True),
-    Column("composite", "Composite", _composite, numeric=True, note="before the cost adjustment, which needs a pair"),
+    Column(
+        "composite",
+        "Composite",
+        _composite,
+        sort="composite",
+        numeric=True,
+        note="before the cost adjustment, which needs a pair",
+    ),
     Column("cost", "Cost", _number("cost_usd", text.money), sort="cost", numeric=True),
     Column("tokens", "Tokens", _number("total_tokens", text.short_count), sort="tokens", numeric=True),
     Column("tool_calls", "Tool calls", _number("tool_calls", text.count), sort="tool_calls", numeric=True),

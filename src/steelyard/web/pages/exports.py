@@ -97,7 +97,7 @@ def _parquet(rows: Iterator[JsonObject]) -> bytes:
     except ImportError:
         raise ProblemError("invalid-request", "Parquet needs Polars: pip install 'steelyard[records]'") from None
     whole = {"repeat", "attempt", "checks_passed", "checks_total", "score", "steps", "tool_calls", "files_changed"}
-    real = {"wall_s", "cost_usd", "mean_score", "judge01"}
+    real = {"wall_s", "cost_usd", "mean_score", "judge01", "composite"}
     kinds = {
         name: pl.Int64
         if name in whole or name.endswith("_tokens")
