@@ -132,3 +132,28 @@ def test_nothing_moves_while_the_page_loads(look: Callable[..., Any]) -> None:
     for address in PAGES:
         tab.goto(address, wait_until="networkidle")
         assert tab.evaluate("window.shift") < 0.02
+
+
+def test_paper_gets_what_is_read_and_nothing_to_press(look: Callable[..., Any]) -> None:
+    """Printed, navigation and forms are gone, outputs are whole, and the paper is white also for who likes it dark."""
+    tab = look(color_scheme="dark")
+    tab.emulate_media(media="print", color_scheme="dark")
+    for address in ("/runs?workspace=odd", "/runs/run_rich", "/workspaces/watched?until=2026-01-28"):
+        tab.goto(address)
+        assert not tab.locator(".top nav").is_visible()
+        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert tab.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    tab.goto("/runs/run_rich")
+    assert tab.locator("#scorers").is_visible()
+    assert tab.evaluate("getComputedStyle(document.querySelector('.output')).maxHeight") == "none"
+
+
+def test_every_page_is_reached_by_links(look: Callable[..., Any]) -> None:
+    """The navigation leads to every kind of page, each of which says where it is."""
+    tab = look()
+    tab.goto("/")
+    for title in tab.locator(".top nav a").all_inner_texts():
+        tab.click(f".top nav >> text={title}")
+        tab.wait_for_selector(f".top nav a[aria-current=page] >> text={title}")
+        assert tab.locator("h1").count() == 1
+    assert tab.wrongs == []

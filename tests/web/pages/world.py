@@ -19,7 +19,7 @@ from tests.web.pages.watched import add_watched
 from tests.web.pages.weighed import add_weighed
 from tests.web.server import STEELYARD, environment
 
-MANY = 6_000
+MANY = 100_000
 STEPS = 100_000
 FILES = 5_000
 HOSTILE = (

@@ -91,7 +91,7 @@ def _notes(stored: StoredRun) -> dict[str, list[Note]]:
 def _view(patches: "Kept[Changes]", stored: StoredRun, params: dict[str, str]) -> dict[str, Any]:
     split = params.get("view") == "split"
     empty: dict[str, Any] = {"files": [], "changes": None, "split": split, "piece": PIECE, "name": "", "first": 0}
-    empty |= {"total": 0, "page": FILES, "loose": [], "missing": None}
+    empty |= {"total": 0, "page": FILES, "loose": [], "missing": None, "tree": []}
     sha = stored.run.artifacts.get("diff")
     if sha is None:
         reason = "A ledger run has no code tree." if stored.run.is_ledger else "No diff was captured for this run."
@@ -112,7 +112,15 @@ def _view(patches: "Kept[Changes]", stored: StoredRun, params: dict[str, str]) -
     known = {printable(path) for change in changes.files for path in change.paths}
     loose = [note for path, some in notes.items() if path not in known for note in some]
     filled = {"files": files, "changes": changes, "name": name, "first": start, "total": len(wanted), "loose": loose}
-    return {**empty, **filled}
+    return {**empty, **filled, "tree": _tree(files)}
+
+
+def _tree(files: list[FileView]) -> list[tuple[str, list[FileView]]]:
+    """The files by the folder that they are in."""
+    folders: dict[str, list[FileView]] = {}
+    for file in files:
+        folders.setdefault(file.path.rpartition("/")[0], []).append(file)
+    return sorted(folders.items())
 
 
 def _row(params: dict[str, str]) -> str:
