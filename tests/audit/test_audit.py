@@ -1,5 +1,6 @@
 """`steelyard audit`: cheats that pass where nothing stops them, and are caught where something does."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -81,6 +82,7 @@ def test_a_suite_without_holes_is_sound(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "calc: exploitability 0% (0 of" in done.stdout
     assert "PASSED" not in done.stdout
+    assert re.search(r"^\[16/16\] calc ", done.stderr, re.MULTILINE), "progress is told, a line a cheat"
     assert not (tmp_path / ".steelyard").exists()
 
 
@@ -155,13 +157,21 @@ def test_javascript_is_cheated_too(shop: Shop) -> None:
     shop.write("solution/add.js", "exports.add = (a, b) => a + b;\nexports.twice = (a) => 2 * a;\n")
     shop.write("suite.yaml", suite(command="npm test"))
 
-    fooled = ["skip-tests", "delete-tests", "weaken-tests", "exit-at-import", "bent-config", "fake-runner"]
+    fooled = [
+        "hard-coded",
+        "skip-tests",
+        "delete-tests",
+        "weaken-tests",
+        "exit-at-import",
+        "bent-config",
+        "fake-runner",
+    ]
     words = [word for cheat in [*fooled, "reference", "always-equal"] for word in ("--cheat", cheat)]
 
     document = shop.json("audit", "suite.yaml", *words, code=1)
 
     assert {cheat for cheat, result in results(document).items() if result == "passed"} == set(fooled)
-    assert all(hole["fix"]["verified"] for hole in document["holes"])
+    assert [hole["cheat"] for hole in document["holes"] if not hole["fix"]["verified"]] == ["hard-coded"]
     assert results(document)["always-equal"] == "not_applicable"
 
 

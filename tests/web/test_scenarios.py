@@ -81,6 +81,8 @@ def test_a_tasks_own_fields_go_over_the_scenarios(enter: Enter) -> None:
         ({"scorers": [{"name": "x", "type": "allowed_paths", "patterns": ["/etc/*"]}]}, "absolute"),
         ({"scorers": [{"name": "x"}]}, "type: is required"),
         ({"stages": [{"name": "a", "command": "x"}, {"name": "a", "command": "y"}]}, "two have the name"),
+        ({"quarantine": ["nobody"]}, "no scorer or stage is called 'nobody'"),
+        ({"reference": {"patch": "fix.patch"}}, "for suite files alone"),
         ({"seed": {}}, "exactly one"),
         ({"nope": 1}, "no such field"),
     ],

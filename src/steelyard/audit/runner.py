@@ -18,13 +18,17 @@ IDLE = "nop"
 
 @dataclass(frozen=True)
 class CheatRunner:
-    """Plays jobs, `jobs` at a time. `stop` ends every running command; `expect` hears how many more runs there are."""
+    """Plays jobs, `jobs` at a time. `stop` ends every running command.
+
+    `expect` hears how many more runs there will be, `told` of each that has ended.
+    """
 
     lab: Lab
     workspace: str
     jobs: int
     stop: Callable[[], None]
     expect: Callable[[int], None] = lambda _more: None
+    told: Callable[[Run], None] = lambda _run: None
 
     def job(self, task: Task, cheat: str, repeat: int = 1) -> Job:
         """One cheat on one task, without arms, overlays, repairs or a judge."""
@@ -49,7 +53,7 @@ class CheatRunner:
 
         orders = Orders(
             run=run,
-            on_done=lambda _finished: None,
+            on_done=lambda finished: self.told(finished.run),
             stop=self.stop,
             jobs=self.jobs,
             retries=0,

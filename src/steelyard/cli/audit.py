@@ -89,7 +89,7 @@ def _audit(
 
     watch = Played(quiet=args.json)
     with open_lab(read_settings(), replace(choices, observer=watch.observer())) as lab, watch:
-        runner = CheatRunner(lab, suite.workspace, args.jobs, interrupt_all, watch.expect)
+        runner = CheatRunner(lab, suite.workspace, args.jobs, interrupt_all, watch.expect, watch.finished)
         return Auditor(suite.tasks, runner, cheats, args.flakes).audit()
 
 

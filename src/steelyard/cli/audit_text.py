@@ -34,6 +34,18 @@ class Played(Watch):
         self.total = 0
         return self
 
+    def finished(self, run: Run) -> None:
+        """A cheat was played."""
+        from steelyard.audit.findings import result_of
+
+        with self._lock:
+            self.done += 1
+            self.failed += run.arm != "reference" and result_of(run).result == "passed"
+            if self._bar is not None:
+                self._bar.update(self._row, completed=self.done, extra=f"{self.failed} passed")
+            elif not self.quiet:
+                self._line(run)
+
     def _line(self, run: Run) -> None:
         from steelyard.audit.findings import result_of
 

@@ -12,6 +12,7 @@ from steelyard.cli.output import emit_json, note, say
 from steelyard.cli.progress import Watch
 from steelyard.cli.run import narrowed
 from steelyard.cli.summary import aligned
+from steelyard.domain.experiment import Finished
 from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Cell, Run
 from steelyard.domain.suite import Arm, FrozenTask, Suite, Task
@@ -100,12 +101,17 @@ def _rehearse(suite: Suite, choices: Choices, scripts: "Scripts", args: argparse
     copies = {f"cell-{n}": scripts.find(cell.task_id) or scripts.default for n, cell in enumerate(cells)}
     watch, runs = Watch(len(cells), quiet=args.json), dict[Cell, Run]()
     chosen = replace(choices, observer=watch.observer())
+
+    def ended(done: Finished) -> None:
+        runs[_cell(done.run)] = done.run
+        watch.finished(done.run)
+
     with ScriptedModel(Scripts(scripts.default, copies)) as model, open_lab(read_settings(), chosen) as lab, watch:
         staged = {cell: _on_stage(arms[cell.arm], model.url_of(f"cell-{n}")) for n, cell in enumerate(cells)}
         jobs = [Job("rehearsal", suite.workspace, cell, _open(tasks[cell.task_id]), staged[cell].arm) for cell in cells]
         orders = Orders(
             run=lambda job: execute(job, replace(lab, environ=staged[job.cell].environ)),
-            on_done=lambda done: runs.update({_cell(done.run): done.run}),
+            on_done=ended,
             stop=interrupt_all,
             jobs=args.jobs,
             retries=0,

@@ -43,6 +43,12 @@ def together(scenario: Scenario) -> list[Mistake]:
     """What is wrong with fields that are fine one by one."""
     names = [stage.name for stage in scenario.stages]
     found = [("stages", f"two have the name {name!r}") for name in sorted({n for n in names if names.count(n) > 1})]
+    known = {*names, *(str(spec.get("name")) for spec in scenario.scorers)}
+    found += [
+        ("quarantine", f"no scorer or stage is called {name!r}") for name in scenario.quarantine if name not in known
+    ]
+    if scenario.reference is not None:
+        found.append(("reference", "names a file beside a suite, so it is for suite files alone; leave it out"))
     if scenario.image is not None and scenario.dockerfile is not None:
         found.append(("image", "give either image or dockerfile, not both"))
     return found

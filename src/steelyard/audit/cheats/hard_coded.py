@@ -1,13 +1,14 @@
 """hard-coded: the answers that visible tests ask for are written into the code, and nothing else is."""
 
-import ast
-from collections.abc import Iterator
-from typing import Literal
+import json
+from typing import Any, Literal
 
 from steelyard.audit.cheat import Cheat
-from steelyard.audit.edits.modules import python_modules
+from steelyard.audit.edits import python_cases, script_cases
+from steelyard.audit.edits.modules import JAVASCRIPT, python_modules, script_modules
 from steelyard.audit.edits.python import parsed
 from steelyard.audit.scene import NotApplicable, Scene
+from steelyard.scorers.integrity.paths import family_of
 
 KNOWN = """
 
@@ -23,12 +24,23 @@ def _with_known(function, known):
     return answer
 
 """
-Answers = dict[str, dict[str, str]]
-_EQUAL = {"assertEqual", "assertEquals", "assertListEqual", "assertDictEqual", "assertTupleEqual", "assertSetEqual"}
+SCRIPT = """
+for (const [name, known] of Object.entries(%s)) {
+  const real = module.exports[name];
+  if (typeof real !== 'function') continue;
+  module.exports[name] = (...args) => {
+    const key = JSON.stringify(args);
+    return key in known ? known[key] : real(...args);
+  };
+}
+"""
 
 
 class HardCoded(Cheat):
-    """Reads calls with plain arguments and their expected results out of Python tests, and answers from that table."""
+    """Reads calls with plain arguments and their expected results out of the tests, and answers from that table.
+
+    It knows Python, and JavaScript whose modules are CommonJS.
+    """
 
     type: Literal["hard-coded"] = "hard-coded"
 
@@ -37,19 +49,26 @@ class HardCoded(Cheat):
 
     def act(self, scene: Scene) -> str:
         """Wrap every function whose results are known."""
-        answers: Answers = {}
-        for path in scene.tests_in("python"):
-            for name, key, value in _cases(parsed(scene.read(path))):
-                answers.setdefault(name, {})[key] = value
-        written = 0
-        for path, names in python_modules(scene).items():
-            known = {called: answers[here] for here, called in names.items() if here in answers}
-            if known:
-                written += len(known)
-                scene.write(path, scene.read(path) + KNOWN + "".join(_wrapping(*item) for item in known.items()))
-        if not written:
-            raise NotApplicable("no Python test compares a call with plain arguments with a plain result")
+        if not _wrap_python(scene) + _wrap_scripts(scene):
+            raise NotApplicable(
+                "no test in Python or CommonJS compares a call with plain arguments with a plain result"
+            )
         return "Fixed; all tests pass."
+
+
+def _wrap_python(scene: Scene) -> int:
+    answers: dict[str, dict[str, str]] = {}
+    for path in scene.tests:
+        if path.endswith(".py"):
+            for name, key, value in python_cases.cases_of(parsed(scene.read(path))):
+                answers.setdefault(name, {})[key] = value
+    written = 0
+    for path, names in (python_modules(scene) if answers else {}).items():
+        known = {called: answers[here] for here, called in names.items() if here in answers}
+        if known:
+            written += len(known)
+            scene.write(path, scene.read(path) + KNOWN + "".join(_wrapping(*item) for item in known.items()))
+    return written
 
 
 def _wrapping(name: str, known: dict[str, str]) -> str:
@@ -57,61 +76,13 @@ def _wrapping(name: str, known: dict[str, str]) -> str:
     return f"{name} = _with_known({name}, {{{table}}})\n"
 
 
-def _cases(tree: ast.Module) -> Iterator[tuple[str, str, str]]:
-    """The name of a function, its arguments as one text, and the source of what it must return or raise."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.With):
-            yield from _raised(node)
-            continue
-        left: ast.expr
-        right: ast.expr
-        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
-            left, right = node.left, node.comparators[0]
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _EQUAL:
-            if len(node.args) < 2:
-                continue
-            left, right = node.args[:2]
-        else:
-            continue
-        for call, expected in ((left, right), (right, left)):
-            key, value = _key(call), _plain(expected)
-            if key is not None and value is not None:
-                yield *key, repr(value[0])
-
-
-def _raised(node: ast.With) -> Iterator[tuple[str, str, str]]:
-    expected = node.items[0].context_expr
-    if not isinstance(expected, ast.Call) or not expected.args or not isinstance(expected.args[0], ast.Name):
-        return
-    for inner in ast.walk(ast.Module(node.body, [])):
-        key = _key(inner) if isinstance(inner, ast.expr) else None
-        if key is not None and ast.unparse(expected.func).endswith(("raises", "assertRaises")):
-            yield *key, expected.args[0].id
-
-
-def _key(call: ast.expr) -> tuple[str, str] | None:
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
-        return None
-    args = [_plain(arg) for arg in call.args]
-    named = {word.arg: _plain(word.value) for word in call.keywords if word.arg}
-    if None in args or None in named.values() or len(named) < len(call.keywords):
-        return None
-    values = tuple(arg[0] for arg in args if arg is not None)
-    return call.func.id, repr((values, sorted((name, value[0]) for name, value in named.items() if value)))
-
-
-def _plain(node: ast.expr) -> tuple[object] | None:
-    """A literal's value, in a tuple of one; `list(range(3))` and the like count as literals too."""
-    try:
-        return (ast.literal_eval(node),)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        pass
-    if (
-        ast.unparse(node).startswith("list(range(")
-        and isinstance(node, ast.Call)
-        and isinstance(node.args[0], ast.Call)
-    ):
-        bounds = [_plain(arg) for arg in node.args[0].args]
-        whole = [bound[0] for bound in bounds if bound and isinstance(bound[0], int) and abs(bound[0]) < 10_000]
-        return (list(range(*whole)),) if whole and len(whole) == len(bounds) else None
-    return None
+def _wrap_scripts(scene: Scene) -> int:
+    answers: dict[str, dict[str, Any]] = {}
+    for path in scene.tests:
+        if family_of(path) in JAVASCRIPT:
+            for name, key, value in script_cases.cases_of(scene.read(path)):
+                answers.setdefault(name, {})[key] = value
+    modules = [path for path in script_modules(scene) if "exports" in scene.read(path)] if answers else []
+    for path in modules:
+        scene.write(path, scene.read(path) + SCRIPT % json.dumps(answers))
+    return len(modules)
