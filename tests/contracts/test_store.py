@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from steelyard.domain.experiment import Finished
-from steelyard.domain.run import Cell
+from steelyard.domain.run import Cell, TurnRecord
 from steelyard.domain.usage import Usage
 from steelyard.errors import InputError
 from steelyard.store.backup import backup, restore
@@ -124,6 +124,19 @@ def test_an_infrastructure_failure_is_kept_but_not_scored(store: Store) -> None:
     assert len(list(store.iter_runs("exp_1", replaced=True))) == 3
     total = store.spent("exp_1")
     assert (total.cost_usd, total.tokens, total.seconds, total.unknown_cost) == (1.5, 33, 36.0, 0)
+
+
+def test_a_turn_that_did_not_say_hides_no_other(store: Store) -> None:
+    """Of a run whose cost is unknown as a whole, what its turns did tell is money spent all the same."""
+    told, silent = Usage(cost_usd=0.25, input_tokens=10, output_tokens=1), Usage()
+    turns = tuple(
+        TurnRecord(kind="task", prompt="p", exit_code=0, duration_s=1.0, usage=usage) for usage in (told, told, silent)
+    )
+    store.save(finished(1, usage=Usage(), turns=turns), scored_at=AT)
+    store.save(finished(2, usage=told), scored_at=AT)
+
+    total = store.spent("exp_1")
+    assert (total.cost_usd, total.tokens, total.unknown_cost) == (0.75, 33, 1)
 
 
 def test_latency_is_measured_against_the_runs_before(store: Store) -> None:

@@ -292,6 +292,7 @@ def test_turns_go_to_one_session(run_it: RunIt) -> None:
             {"max_tokens": 10},
             json.dumps(dict.fromkeys(("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), 5)),
         ),
+        ({"max_tokens": 10}, '{"input_tokens": 9, "output_tokens": 2}'),
     ],
 )
 def test_a_budget_ends_the_run(run_it: RunIt, limits: dict[str, float], usage: str) -> None:

@@ -1,5 +1,6 @@
 """A run: everything that was measured, in one record. Numbers that can be derived are not stored here as facts."""
 
+from math import fsum
 from typing import Literal
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
@@ -110,6 +111,16 @@ class Run(Record):
     artifacts: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     imported: str | None = None
+
+    @property
+    def known_cost_usd(self) -> float:
+        """The money that is known to be spent, turn by turn: one turn that did not say hides no other."""
+        return self.usage.cost_usd or fsum(turn.usage.cost_usd or 0.0 for turn in self.turns)
+
+    @property
+    def known_tokens(self) -> int:
+        """The tokens that are known to be used, turn by turn."""
+        return max(self.usage.known_tokens, sum(turn.usage.known_tokens for turn in self.turns))
 
     @property
     def is_infrastructure(self) -> bool:

@@ -28,6 +28,12 @@ class Usage(Record):
         known = [part for part in parts if part is not None]
         return sum(known) if len(known) == len(parts) else None
 
+    @property
+    def known_tokens(self) -> int:
+        """The tokens that are known, at the least what was used: what a budget counts."""
+        parts = (self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens)
+        return sum(part for part in parts if part is not None)
+
     def plus(self, other: "Usage") -> "Usage":
         """The sum of two turns; a part that one side does not know is unknown in the sum."""
 

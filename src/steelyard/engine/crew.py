@@ -26,9 +26,8 @@ class Budget:
     def add(self, finished: Finished) -> None:
         """Count what a run used, whatever became of it."""
         with self.lock:
-            usage = finished.run.usage
-            self.cost_usd += usage.cost_usd or 0.0
-            self.tokens += usage.total_tokens or 0
+            self.cost_usd += finished.run.known_cost_usd
+            self.tokens += finished.run.known_tokens
 
     def reached(self, now: float) -> str | None:
         """Which limit is used up, in words."""

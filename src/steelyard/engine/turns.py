@@ -87,8 +87,7 @@ class Session:
         return self.error is None
 
     def _turn(self, prompt: str, left: float) -> Turn:
-        limits, spent, cell = self.task.limits, self.usage, self.job.cell
-        tokens = spent.total_tokens or 0
+        limits, cell = self.task.limits, self.job.cell
         return Turn(
             prompt=prompt,
             task_id=cell.task_id,
@@ -98,9 +97,9 @@ class Session:
             timeout_s=left,
             session_id=self.results[-1].session_id if self.results else None,
             env=self.env,
-            spent=spent,
-            budget_usd=None if limits.max_cost_usd is None else max(0.0, limits.max_cost_usd - (spent.cost_usd or 0)),
-            budget_tokens=None if limits.max_tokens is None else max(0, limits.max_tokens - tokens),
+            spent=self.usage,
+            budget_usd=None if limits.max_cost_usd is None else max(0.0, limits.max_cost_usd - self._known_usd()),
+            budget_tokens=None if limits.max_tokens is None else max(0, limits.max_tokens - self._known_tokens()),
         )
 
     def _keep(self, result: TurnResult, prompt: str, kind: str) -> None:
@@ -124,12 +123,18 @@ class Session:
             self.steps.append(step.model_copy(update={"step_id": len(self.steps) + 1}))
 
     def _over_budget(self) -> AgentError | None:
-        limits, used = self.task.limits, self.usage
-        if limits.max_cost_usd is not None and (used.cost_usd or 0) > limits.max_cost_usd:
-            return AgentError("budget_exceeded", f"used ${used.cost_usd:.4f} of max_cost_usd {limits.max_cost_usd:g}")
-        if limits.max_tokens is not None and (used.total_tokens or 0) > limits.max_tokens:
-            return AgentError("budget_exceeded", f"used {used.total_tokens} tokens of max_tokens {limits.max_tokens}")
+        limits, cost, tokens = self.task.limits, self._known_usd(), self._known_tokens()
+        if limits.max_cost_usd is not None and cost > limits.max_cost_usd:
+            return AgentError("budget_exceeded", f"used ${cost:.4f} of max_cost_usd {limits.max_cost_usd:g}")
+        if limits.max_tokens is not None and tokens > limits.max_tokens:
+            return AgentError("budget_exceeded", f"used {tokens} tokens of max_tokens {limits.max_tokens}")
         return None
+
+    def _known_usd(self) -> float:
+        return sum(record.usage.cost_usd or 0.0 for record in self.records)
+
+    def _known_tokens(self) -> int:
+        return sum(record.usage.known_tokens for record in self.records)
 
     @property
     def version(self) -> str | None:

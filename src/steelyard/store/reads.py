@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select, true
+from sqlalchemy import case, func, not_, select, true
 
 from steelyard.domain.experiment import Experiment
 from steelyard.domain.grade import JudgeResult
@@ -214,18 +214,23 @@ def finished_cells(database: Database, experiment: str) -> set[Cell]:
 
 
 def spent(database: Database, experiment: str) -> Spent:
-    """Money, tokens and seconds of all tries, failed and replaced ones included."""
-    kinds = (_RUNS.input_tokens, _RUNS.output_tokens, _RUNS.cache_read_tokens, _RUNS.cache_write_tokens)
-    tokens = sum((func.coalesce(kind, 0) for kind in kinds[1:]), start=func.coalesce(kinds[0], 0))
-    query: Select[Any] = select(
-        func.coalesce(func.sum(_RUNS.cost_usd), 0.0),
-        func.coalesce(func.sum(tokens), 0),
+    """Money, tokens and seconds of all tries, failed and replaced ones included.
+
+    A run that does not know all it used is asked turn by turn: what one of them said counts.
+    """
+    mine, whole = _RUNS.experiment == experiment, _RUNS.cost_usd.is_not(None) & _RUNS.total_tokens.is_not(None)
+    sums: Select[Any] = select(
+        func.coalesce(func.sum(case((whole, _RUNS.cost_usd))), 0.0),
+        func.coalesce(func.sum(case((whole, _RUNS.total_tokens))), 0),
         func.coalesce(func.sum(_RUNS.wall_s), 0.0),
         func.count() - func.count(_RUNS.cost_usd),
-    ).where(_RUNS.experiment == experiment)
+    ).where(mine)
     with database.read() as connection:
-        cost, count, seconds, unknown = connection.execute(query).one()
-    return Spent(cost_usd=float(cost), tokens=int(count), seconds=float(seconds), unknown_cost=int(unknown))
+        cost, tokens, seconds, unknown = connection.execute(sums).one()
+        for record in connection.execute(select(_RUNS.record).where(mine, not_(whole))).scalars():
+            run = Run.model_validate_json(record)
+            cost, tokens = cost + run.known_cost_usd, tokens + run.known_tokens
+    return Spent(cost_usd=float(cost), tokens=int(tokens), seconds=float(seconds), unknown_cost=int(unknown))
 
 
 def _find(connection: "Connection", name: str, what: str, workspace: str | None) -> str:
