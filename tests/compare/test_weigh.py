@@ -4,11 +4,13 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.compare.weigh import weigh
+from steelyard.compare.table import RecordTable
+from steelyard.compare.weigh import MANY_RECORDS, weigh
 from steelyard.domain.comparison import Comparison
 from steelyard.domain.run_record import RunRecord
 from steelyard.domain.suite import CompareSpec, Thresholds
@@ -524,3 +526,33 @@ def test_a_promotion_is_always_improved_without_hard_regressions(
     hard = any(regression.hard for regression in answer.regressions)
     assert (answer.verdict == "regressed") == hard
     assert not answer.promote or (answer.verdict == "improved" and not hard and not answer.promote_reasons)
+
+
+def test_many_records_are_weighed_side_by_side_with_the_same_answer() -> None:
+    """Above the size where parts run at once, the answer is the same each time and the numbers are the plain ones."""
+    tasks, repeats = 50, MANY_RECORDS // 100
+    count = 2 * tasks * repeats
+    rng = np.random.default_rng(1)
+    composite, success = rng.random(count), rng.random(count) < 0.5
+    row = np.arange(count)
+    table = RecordTable(
+        tasks=tuple(f"t{k:02d}" for k in range(tasks)),
+        arms=("a", "b"),
+        errors=(),
+        task=row // (2 * repeats),
+        arm=row // repeats % 2,
+        error=np.full(count, -1),
+        repeat=row % repeats + 1,
+        success=success,
+        numbers={"composite": composite, "duration_seconds": rng.random(count)},
+        run_ids=[f"r{k}" for k in range(count)],
+    )
+    first, second = (weigh(table, "b", "a", resamples=100) for _ in range(2))
+    assert first.model_dump_json() == second.model_dump_json()
+    by_arm = composite.reshape(tasks, 2, repeats)
+    assert first.paired.composite_delta.mean == pytest.approx((by_arm[:, 0] - by_arm[:, 1]).mean(), abs=1e-6)
+    assert (first.arms["a"].runs, first.arms["a"].successes) == (
+        count // 2,
+        success.reshape(tasks, 2, repeats)[:, 0].sum(),
+    )
+    assert first.tasks[1].candidate_run_ids[:2] == (f"r{2 * repeats}", f"r{2 * repeats + 1}")

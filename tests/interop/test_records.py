@@ -14,7 +14,7 @@ from steelyard.compare.table import NUMBERS, RecordTable
 from steelyard.compare.weigh import weigh
 from steelyard.domain.run_record import RunRecord
 from steelyard.errors import InputError
-from steelyard.interop.columns import table_from_json
+from steelyard.interop.columns import table_from_json, whole_lines
 from steelyard.interop.lines import LONGEST_LINE
 from steelyard.interop.records import iterate_records, read_records, write_records
 from tests.compare.support import record
@@ -80,6 +80,29 @@ def test_both_readers_give_the_same_table(tmp_path: Path) -> None:
     assert same(quick.table, slow.table)
     assert quick.table.tasks == ("another", "t")
     assert quick.table.arms == ("a", "b ü 😀")
+
+
+def test_a_very_large_file_is_read_block_by_block(tmp_path: Path) -> None:
+    """The same table as from a file that is mapped, also without an end of line at the end."""
+    path = write(tmp_path / "r.jsonl", good())
+    for text in (path.read_bytes(), path.read_bytes().rstrip(b"\n")):
+        path.write_bytes(text)
+        mapped, blocks = table_from_json([path]), table_from_json([path], mapped=1)
+        assert mapped is not None
+        assert blocks is not None
+        assert same(mapped, blocks)
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_blocks_hold_whole_lines(tmp_path: Path, size: int) -> None:
+    """Whatever the size of a block, no line is cut and none is lost; a line without end is given up."""
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\n\ntwo two\nthree")
+    blocks = list(whole_lines(path, size))
+    assert b"".join(block or b"?" for block in blocks) == path.read_bytes()
+    assert all(block is not None and block.endswith(b"\n") for block in blocks[:-1])
+    path.write_bytes(b"x" * (LONGEST_LINE + 2 * size))
+    assert list(whole_lines(path, max(size, 1 << 20))) == [None]
 
 
 BAD = {

@@ -13,15 +13,20 @@ def named_runs(both: Sides, scores: Composites, judgement: Judgement, names: tup
     """The first runs of both arms on the tasks that regressed, the candidate's before the baseline's."""
     import numpy as np
 
+    regressed = regressed_tasks(judgement)
+    if not regressed:
+        return ()
     table = both.table
+    codes = {name: code for code, name in enumerate(table.tasks)}
+    arms = (
+        (names[1], both.candidate, table.task[both.candidate], scores.candidate),
+        (names[0], both.baseline, table.task[both.baseline], scores.baseline),
+    )
     found = []
-    for row in regressed_tasks(judgement):
-        code = table.tasks.index(row.task_id)
-        arms = ((names[1], both.candidate, scores.candidate), (names[0], both.baseline, scores.baseline))
-        for arm, rows, composites in arms:
-            tasks = table.task[rows]  # ascending: rows lie by task and repeat
-            first, end = np.searchsorted(tasks, code), np.searchsorted(tasks, code, side="right")
-            places = range(int(first), min(int(end), int(first) + MOST_RUNS))
+    for row in regressed:
+        for arm, rows, tasks, composites in arms:  # rows lie by task and repeat
+            first, end = np.searchsorted(tasks, [codes[row.task_id], codes[row.task_id] + 1]).tolist()
+            places = range(first, min(end, first + MOST_RUNS))
             found += [_named(both, int(rows[place]), arm, float(composites[place])) for place in places]
     return tuple(found)
 

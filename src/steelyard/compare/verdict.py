@@ -8,6 +8,7 @@ from steelyard.compare.arms import shown
 from steelyard.compare.deltas import starts_of
 from steelyard.compare.pairing import Composites, Sides, objective_passed, objective_rates, task_means
 from steelyard.compare.significance import attainable, drop_p_values, holm
+from steelyard.compare.table import RecordTable
 from steelyard.domain.comparison import Regression, RegressionKind, TaskRow, Verdict
 from steelyard.domain.suite import CompareSpec
 
@@ -41,10 +42,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class _Means:
-    """Per-task means of one arm, by task code; `first` is where the task's rows begin."""
+    """Per-task means of one arm, by task code, and the ids of each task's first runs."""
 
     runs: "Ints"
-    first: "Ints"
+    run_ids: "list[tuple[str, ...]]"
     excluded: "Bools"
     composite: "Floats"
     passed: "Floats"
@@ -93,13 +94,24 @@ def _means(both: Sides, rows: "Ints", composites: "Floats", arm: str) -> _Means:
     runs = np.bincount(table.task[rows], minlength=count)
     return _Means(
         runs=runs,
-        first=np.cumsum(runs) - runs,
+        run_ids=_first_ids(table, rows, runs),
         excluded=left_out,
         composite=task_means(table, rows, composites),
         passed=task_means(table, rows, objective_passed(both, rows)),
         rate=task_means(table, rows, objective_rates(both, rows)),
         success=task_means(table, rows, table.success[rows].astype(np.float64)),
     )
+
+
+def _first_ids(table: RecordTable, rows: "Ints", runs: "Ints") -> list[tuple[str, ...]]:
+    """The ids of the first 20 runs of every task; rows lie by task."""
+    import numpy as np
+
+    counts = np.minimum(runs, MOST_RUN_IDS)
+    ends = np.cumsum(counts)
+    within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
+    found = table.ids(rows[np.repeat(np.cumsum(runs) - runs, counts) + within])
+    return [found[end - count : end] for end, count in zip(ends.tolist(), counts.tolist(), strict=True)]
 
 
 def _unknown(base: _Means, cand: _Means, task: int) -> bool:
@@ -180,10 +192,6 @@ def _row(both: Sides, task: int, arms: tuple[_Means, _Means], found: list[Regres
     base, cand = arms
     table = both.table
     before, after = float(base.composite[task]), float(cand.composite[task])
-    listed = []
-    for rows, means in ((both.baseline, base), (both.candidate, cand)):
-        low, count = int(means.first[task]), min(int(means.runs[task]), MOST_RUN_IDS)
-        listed.append(tuple(table.run_ids[int(row)] for row in rows[low : low + count]))
     return TaskRow(
         task_id=table.tasks[task],
         baseline=shown(before),
@@ -201,8 +209,8 @@ def _row(both: Sides, task: int, arms: tuple[_Means, _Means], found: list[Regres
         candidate_success_rate=shown(cand.success[task]),
         baseline_objective=shown(base.rate[task]),
         candidate_objective=shown(cand.rate[task]),
-        baseline_run_ids=listed[0],
-        candidate_run_ids=listed[1],
+        baseline_run_ids=base.run_ids[task],
+        candidate_run_ids=cand.run_ids[task],
     )
 
 

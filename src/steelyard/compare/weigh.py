@@ -1,8 +1,9 @@
 """Weigh two arms: from run records to the whole answer, without reading, writing or asking the time."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from steelyard.compare.arms import arm_metrics, pick_arms
 from steelyard.compare.bootstrap import LEAST_TASKS, RESAMPLES, held_by
@@ -20,6 +21,7 @@ from steelyard.domain.run_record import RunRecord
 from steelyard.domain.suite import CompareSpec
 
 MIN_REPEATS = 5
+MANY_RECORDS = 100_000
 METHOD = (
     "Deltas are candidate minus baseline over pairs of the same task and repeat. Intervals: 95 % BCa bootstrap of the "
     "mean, {resamples} resamples of tasks and then of pairs within them, seeded from the data (percentile where BCa is "
@@ -90,13 +92,26 @@ def _weigh_two(
 ) -> _Weighed:
     both = sides(table, *names)
     scores = composites(both)
-    judgement = judge(both, scores, spec, names)
-    pairs = paired(both, scores, names, resamples)
-    ours = arm_metrics(table, both.candidate, scores.candidate)
-    theirs = arm_metrics(table, both.baseline, scores.baseline)
+    judgement, pairs, ours, theirs = _at_once(
+        len(table),
+        partial(judge, both, scores, spec, names),
+        partial(paired, both, scores, names, resamples),
+        partial(arm_metrics, table, both.candidate, scores.candidate),
+        partial(arm_metrics, table, both.baseline, scores.baseline),
+    )
     few = fewest_repeats(judgement) < min_repeats
     decision = decide((names[1], ours), (names[0], theirs), pairs.pairs, few=few)
     return _Weighed(both, scores, judgement, pairs, decision, {names[0]: theirs, names[1]: ours})
+
+
+def _at_once(records: int, *parts: Callable[[], Any]) -> list[Any]:
+    """The answers of parts that do not need each other; of many records side by side, as NumPy does the work then."""
+    if records < MANY_RECORDS:
+        return [part() for part in parts]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return [done.result() for done in [pool.submit(part) for part in parts]]
 
 
 def _others(

@@ -1,10 +1,12 @@
 """Run records straight into columns with Polars: no Python object a row. Anything odd is left to the line reader."""
 
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from steelyard.compare.table import NUMBERS, RecordTable, duplicate_rows, sorted_codes
+from steelyard.interop.lines import LONGEST_LINE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,6 +17,8 @@ REALS = ("duration_seconds", "total_cost_usd", "judge01", "composite")
 OTHERS = ("tier", "started_at")  # checked for their type alone
 LARGEST_COUNT = 2**53
 LONGEST_NAME = 500
+MAPPED = 1 << 30  # bytes of a file that are mapped as a whole
+BLOCK = 1 << 23
 # What Polars writes into a text column for a value that was no text.
 _NOT_TEXT = r"^(-?[0-9][0-9.eE+-]*|true|false|[\[{].*)$"
 
@@ -24,22 +28,58 @@ def has_polars() -> bool:
     return find_spec("polars") is not None
 
 
-def table_from_json(paths: list[Path]) -> RecordTable | None:
-    """The table, or None when any file holds anything that only the line reader can judge."""
+def table_from_json(paths: list[Path], mapped: int = MAPPED) -> RecordTable | None:
+    """The table, or None when any file holds anything that only the line reader can judge.
+
+    A file of more bytes than `mapped` is read block by block.
+    """
     import polars as pl
 
     frames = []
     for path in paths:
         try:
-            if path.stat().st_size == 0:
-                return None
-            frame = pl.scan_ndjson(path, schema=schema()).collect(engine="streaming")
+            frame = _frame(path, mapped)
         except (pl.exceptions.PolarsError, OSError):
             return None
-        if not is_plain(frame) or not _states_nulls(path, frame):
+        if frame is None or not is_plain(frame) or not _states_nulls(path, frame):
             return None
         frames.append(frame)
     return table_from_frame(pl.concat(frames))
+
+
+def _frame(path: Path, mapped: int) -> "pl.DataFrame | None":
+    """The columns of one file. A very large one is read block by block, so that no more of it than that is in memory.
+
+    A file of ordinary size is left to Polars, which maps it: a third sooner.
+    """
+    import polars as pl
+
+    size = path.stat().st_size
+    if 0 < size <= mapped:
+        return pl.scan_ndjson(path, schema=schema()).collect(engine="streaming")
+    frames = []
+    for block in whole_lines(path):
+        if block is None:
+            return None
+        frames.append(pl.read_ndjson(block, schema=schema()))
+    return pl.concat(frames) if frames else None
+
+
+def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes | None]:
+    """The file in blocks of whole lines; None, and no more, where a line does not end."""
+    kept = b""
+    with path.open("rb", buffering=0) as stream:
+        while block := stream.read(size):
+            end = block.rfind(b"\n") + 1
+            if end:
+                yield kept + block[:end]
+                kept = b""
+            kept += block[end:]
+            if len(kept) > LONGEST_LINE:
+                yield None
+                return
+    if kept:
+        yield kept
 
 
 def schema() -> "dict[str, Any]":

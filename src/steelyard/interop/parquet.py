@@ -12,7 +12,7 @@ from steelyard.domain.mistakes import mistakes
 from steelyard.domain.run_record import RunRecord
 from steelyard.errors import InputError
 from steelyard.interop.columns import NULLABLE, REQUIRED, has_polars, is_plain, schema, table_from_frame
-from steelyard.interop.lines import Bad
+from steelyard.interop.lines import Bad, Places
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,12 +85,11 @@ def _columns(path: Path) -> "dict[str, pl.DataType]":
 
 
 def _by_row(paths: list[Path], *, strict: bool) -> tuple[RecordTable, Bad]:
-    columns, bad = Columns(), Bad()
-    places: list[tuple[Path, int]] = []
+    columns, bad, places = Columns(), Bad(), Places()
     for path in paths:
         for number, record in iterate_parquet(path, bad):
             columns.add(record)
-            places.append((path, number))
+            places.add(path, number)
     table = columns.table()
     again = duplicate_rows(table)
     for row, first in again:
