@@ -1,6 +1,6 @@
 """Plays the cheats against each task of a suite, tries what would close the holes, and says what was found."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.audit.closing import Trial, close
@@ -11,6 +11,9 @@ from steelyard.audit.runner import IDLE, REFERENCE, CheatRunner, commands_of
 from steelyard.domain.run import Run
 from steelyard.domain.suite import Task
 from steelyard.errors import InputError
+
+TWICE = (IDLE, REFERENCE)
+"""What is run several times to see flakes, and first: without them the rest says nothing."""
 
 
 @dataclass(frozen=True)
@@ -26,18 +29,37 @@ class Auditor:
     def audit(self) -> tuple[TaskAudit, ...]:
         """Every task, in its order."""
         played = [task for task in self.tasks if why_not(task) is None]
-        jobs = [self.runner.job(task, *cell) for task in played for cell in self._cells(task)]
-        for job, run in self.runner.play(jobs):
-            self.runs.setdefault((job.cell.task_id, job.cell.arm), []).append(run)
+        for task in played:
+            self._refuse_visible_reference(task)
+        self._play(played, [cheat for cheat in self.cheats if cheat in TWICE])
         self._refuse_wrong_references()
+        self._play(played, [cheat for cheat in self.cheats if cheat not in TWICE])
         fixes = close([trial for task in played for trial in self._trials(task)], self.runner)
         return tuple(self._found(task, fixes) for task in self.tasks)
 
-    def _cells(self, task: Task) -> Iterator[tuple[str, int]]:
-        for cheat in self.cheats:
-            if cheat != REFERENCE or task.reference is not None:
-                often = self.repeats if cheat in (IDLE, REFERENCE) else 1
-                yield from ((cheat, repeat) for repeat in range(1, often + 1))
+    def _play(self, tasks: Sequence[Task], cheats: Sequence[str]) -> None:
+        jobs = [
+            self.runner.job(task, cheat, repeat)
+            for task in tasks
+            for cheat in cheats
+            if cheat != REFERENCE or task.reference is not None
+            for repeat in range(1, 1 + (self.repeats if cheat in TWICE else 1))
+        ]
+        for job, run in self.runner.play(jobs):
+            self.runs.setdefault((job.cell.task_id, job.cell.arm), []).append(run)
+
+    def _refuse_visible_reference(self, task: Task) -> None:
+        """A repository that is the seed may hold the reference: then it stands in every agent's tree."""
+        if task.reference is None or task.seed is None or task.seed.git is None:
+            return
+        root = self.runner.lab.suite_root.resolve()
+        repository = (root / task.seed.git).resolve()
+        named = str(task.reference.patch or task.reference.directory)
+        place = (root / named).resolve()
+        if place.is_relative_to(repository):
+            below = place.relative_to(repository).as_posix()
+            if any(path == below or path.startswith(f"{below}/") for path in self.runner.files(task)):
+                raise InputError(f"task '{task.id}': the reference {named} is in the seed, so an agent would see it")
 
     def _refuse_wrong_references(self) -> None:
         for (task_id, cheat), runs in self.runs.items():
@@ -56,7 +78,7 @@ class Auditor:
             result = self._result(task, cheat)
             if cheat == REFERENCE or result is None or result.result != "passed":
                 continue
-            hole = Hole(task, self.runs[task.id, cheat][0], self.runner.files(task), commands_of(task))
+            hole = Hole(task, self.runs[task.id, cheat][0].changed_files, self.runner.files(task), commands_of(task))
             yield Trial(hole, cheat, result.warned, needs_reference=passes)
 
     def _found(self, task: Task, fixes: dict[tuple[str, str], Fix]) -> TaskAudit:

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from steelyard.audit.findings import Fix
 from steelyard.audit.scene import is_test_file
 from steelyard.domain.record import JsonObject
-from steelyard.domain.run import Run
 from steelyard.domain.suite import Task
 from steelyard.scorers.integrity.paths import family_of
 
@@ -20,6 +20,7 @@ class Proposal:
 
     scorer: JsonObject | None = None
     field: JsonObject | None = None
+    note: str = ""
 
     @property
     def line(self) -> str:
@@ -40,15 +41,16 @@ class Proposal:
 
     def fix(self, *, verified: bool, note: str = "") -> Fix:
         """The proposal as it is printed."""
-        return Fix(line=self.line, under="scorers" if self.scorer else "scenario", verified=verified, note=note)
+        under: Literal["scorers", "scenario"] = "scorers" if self.scorer else "scenario"
+        return Fix(line=self.line, under=under, verified=verified, note=note or self.note)
 
 
 @dataclass(frozen=True)
 class Hole:
-    """A cheat that passed: the task, the run, the files that the task's tree has at first, and its commands."""
+    """A cheat that passed: the task, what it changed, the files of the task's tree at first, and its commands."""
 
     task: Task
-    run: Run
+    changed: tuple[str, ...]
     files: frozenset[str]
     commands: tuple[str, ...]
 
@@ -60,7 +62,7 @@ class Hole:
     @property
     def added(self) -> list[str]:
         """The files that the cheat brought in."""
-        return [path for path in self.run.changed_files if path not in self.files]
+        return [path for path in self.changed if path not in self.files]
 
 
 def proposals(hole: Hole, closed_by: Sequence[str], warned: Sequence[str]) -> list[Proposal]:
@@ -69,7 +71,8 @@ def proposals(hole: Hole, closed_by: Sequence[str], warned: Sequence[str]) -> li
     for spec in hole.task.scorers:
         if spec.get("name") in warned:
             fields = {name: value for name, value in spec.items() if value is not None}
-            found.append(Proposal(scorer={**fields, "required": True}))
+            instead = "in place of the scorer of that name"
+            found.append(Proposal(scorer={**fields, "required": True}, note=instead))
     known = [_KNOWN[name](hole) for name in closed_by if name in _KNOWN]
     return found + [proposal for proposal in known if proposal is not None]
 
@@ -87,7 +90,7 @@ def _tests_unmodified(hole: Hole) -> Proposal | None:
 
 def _scripts_unmodified(hole: Hole) -> Proposal | None:
     text = "\n".join(hole.commands)
-    named = sorted(path for path in hole.files if re.search(rf"(?<![\w/]){re.escape(path)}(?![\w/])", text))
+    named = sorted(path for path in hole.files if re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/])", text))
     return _scorer(hole, "scripts untouched", "baseline_unmodified", paths=named) if named else None
 
 

@@ -124,6 +124,7 @@ def _closing(one: "TaskAudit") -> None:
     for line, fix in lines.items():
         cheats = ", ".join(cheat for cheat, other in fixes.items() if other.line == line)
         where = "under scorers:" if fix.under == "scorers" else "to the scenario or task"
+        where += f" {fix.note}" if fix.verified and fix.note else ""
         tried = "tried: it closes this" if fix.verified else f"not tried: {fix.note}"
         say(f"\n{one.task_id}: {cheats} passed; add {where} ({tried})\n    {line}")
     for cheat, fix in fixes.items():
