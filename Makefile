@@ -50,7 +50,8 @@ check: .venv/dev.stamp ## format, lint, types, import layers
 bench: .venv/bench.stamp .venv/agents.stamp ## measure speed and memory against floors and peers into benchmarks/RESULTS.md
 	tools/with-docker.sh $(BIN)/python -m benchmarks
 
-docs: .venv/dev.stamp ## build the documentation into docs/site
+docs: .venv/dev.stamp ## take the pictures of the pages anew (with Chromium) and build the documentation into docs/site
+	$(BIN)/python tools/screenshots.py docs/images
 	$(BIN)/python docs/build.py
 
 lock: | $(UV) ## write the lock files anew

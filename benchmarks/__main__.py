@@ -29,6 +29,7 @@ TITLES = {
     "docker": "Docker overhead",
     "judging": "Judging",
     "service": "The service",
+    "pages": "The web pages",
     "truth": "Truth table",
 }
 

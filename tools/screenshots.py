@@ -1,4 +1,4 @@
-"""Screenshots of the pages for the documentation: a demo store, a real server, the installed Chromium.
+"""Screenshots of the pages for the documentation: a store that is the same every time, a real server, Chromium.
 
 python tools/screenshots.py docs/images
 """
@@ -6,44 +6,58 @@ python tools/screenshots.py docs/images
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+CHROMIUM = Path("/usr/bin/chromium")
+SIZE = (1120, 720)
 PAGES = {
-    "runs": "/runs?workspace=demo",
+    "runs": "/runs?workspace=watched&cols=task,arm,status,objective,judge,score,composite,cost,tokens,duration",
     "disagreements": "/runs?workspace=odd&disagree=1",
     "run": "/runs/run_rich",
     "diff": "/runs/run_rich/diff?view=split",
-    "experiment": "/experiments/exp_mixed",
-    "compare": "/compare?experiment=exp_mixed",
+    "stages": "/runs/run_rich/stages",
+    "files": "/runs/run_rich/files",
+    "workspaces": "/workspaces?until=2026-01-28",
+    "workspace": "/workspaces/watched?until=2026-01-28",
+    "scenarios": "/scenarios",
+    "scenario": "/scenarios/calc-fix?workspace=odd",
+    "tokens": "/tokens",
 }
 
 
 def main(folder: Path) -> None:
     """Write one picture a page in light and in dark, and the list as a telephone shows it."""
+    if not CHROMIUM.exists():
+        print(f"screenshots: skipped, there is no {CHROMIUM}; the pictures in {folder} stay as they are")
+        return
     from playwright.sync_api import sync_playwright
-    from tests.web.pages.world import make_world
+    from tests.web.pages.world import add_shown
     from tests.web.server import serving
+
+    from steelyard.store.database import open_store
 
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="steelyard-shots-") as scratch, sync_playwright() as driver:
         home = Path(scratch, "home")
-        make_world(home)
-        browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        with open_store(f"sqlite:///{home / 'steelyard.db'}", home / "artifacts") as store:
+            add_shown(store)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         with serving(home) as served:
             for scheme in ("light", "dark"):
                 for name, address in PAGES.items():
-                    shoot(browser, served.url + address, folder / f"{name}-{scheme}.png", (1200, 760), scheme)
-            for name in ("runs", "compare"):
-                shoot(browser, served.url + PAGES[name], folder / f"{name}-narrow.png", (375, 700), "light")
+                    shoot(browser, served.url + address, folder / f"{name}-{scheme}.png", SIZE, scheme)
+            shoot(browser, served.url + PAGES["runs"], folder / "runs-narrow.png", (375, 700), "light")
         browser.close()
+    print(f"screenshots: {len(PAGES) * 2 + 1} pictures in {folder}")
 
 
-def shoot(browser: object, address: str, path: Path, size: tuple[int, int], scheme: str) -> None:
+def shoot(browser: Any, address: str, path: Path, size: tuple[int, int], scheme: str) -> None:
     """One picture, without what changes from one time to the next."""
     width, height = size
-    context = browser.new_context(  # type: ignore[attr-defined]  # a Playwright browser
+    context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, timezone_id="UTC", reduced_motion="reduce"
     )
     tab = context.new_page()
@@ -51,7 +65,6 @@ def shoot(browser: object, address: str, path: Path, size: tuple[int, int], sche
     tab.wait_for_selector("html[data-ready]")
     tab.screenshot(path=path)
     context.close()
-    print(path)
 
 
 if __name__ == "__main__":

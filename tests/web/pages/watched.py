@@ -3,9 +3,10 @@
 from typing import Any
 
 from steelyard.domain.experiment import Finished
-from steelyard.domain.run import StageAttempt
+from steelyard.domain.run import Parity, StageAttempt
+from steelyard.domain.usage import Usage
 from steelyard.store.database import Store
-from tests.store.support import run_of
+from tests.store.support import judged, run_of, scorer
 
 WORKSPACE = "watched"
 DAYS = 28
@@ -42,7 +43,20 @@ def _save(store: Store, number: int, arm: str, at: str, quality: int) -> None:
         for name, last in (("lint", 1), ("test", 1 if quality > 1 else 2))
         for attempt in range(1, last + 1)
     )
+    tokens = 9_000 + number * 311 % 20_000
+    usage = Usage(
+        input_tokens=tokens,
+        output_tokens=tokens // 12,
+        cache_read_tokens=0,
+        cache_write_tokens=0,
+        cost_usd=round(tokens / 90_000, 4),
+        tool_calls=6 + number % 19,
+    )
     changes: dict[str, Any] = {
+        "usage": usage,
+        "parity": Parity(agent="claude-code", agent_version="2.1.0", model="a-model", sandbox="bwrap"),
+        "scorers": (scorer("PASS" if quality > 0 else "FAIL", name="unit tests"),),
+        "judge": judged("PASS") if quality > 1 else judged("FAIL", failure_mode="incomplete"),
         "outcome": ("FAILED", "BLOCKED", "COMPLETED", "COMPLETED")[quality],
         "stages": stages,
         "wall_s": 60.0 + number % 17 - 20 * (quality == 3),

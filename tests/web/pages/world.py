@@ -46,7 +46,15 @@ def make_world(home: Path) -> None:
         add_weighed(store, HOSTILE)
 
 
-def _add_odd(store: Store) -> None:
+def add_shown(store: Store) -> None:
+    """What the pictures of the documentation show, the same every time: whatever else there is stays out of them."""
+    add_watched(store)
+    _add_plain(store)
+    plain = Scenario.model_validate_json(json.dumps(CALC))
+    create_scenario(store.database, "odd", "calc-fix", checked(plain), at=AT)
+
+
+def _add_plain(store: Store) -> None:
     arm = Arm(name="plain", agent={"type": "scripted"})
     fields: dict[str, Any] = {"id": "exp_odd", "workspace": "odd", "created_at": AT, "tasks": (TASK,), "arms": (arm,)}
     store.create_experiment(Experiment(**fields, suite_path="/suites/it's mine.yaml", repeats=3))
@@ -54,6 +62,10 @@ def _add_odd(store: Store) -> None:
     _save(store, 2, "run_ledger", {"is_ledger": True, "judge": judged("PASS")}, {})
     broken = {"status": "failed", "outcome": "FAILED", "error_class": "rate_limited", "error_detail": "429, later"}
     _save(store, 3, "run_broken", broken, {})
+
+
+def _add_odd(store: Store) -> None:
+    _add_plain(store)
     _save(store, 4, "run_long", {}, {"diff": _many_files(), "trajectory": _trajectory(_steps(STEPS))})
     _save(store, 5, "run_large", {}, {"diff": _large_file()})
     _save(store, 6, "run_gone", {}, {"diff": b"diff --git a/gone b/gone\n", "trajectory": b'{"steps": []} '})
