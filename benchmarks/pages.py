@@ -1,11 +1,12 @@
 """The web pages: server time with few and many runs, bytes sent, and the time to the first row in a browser.
 
 The server is a real process on a real store; times are medians over interleaved requests. The floor of the browser's
-time is a plain static HTML table of the same rows from the same server process's machine, read from disk.
+time is a plain static HTML table of the same rows on the same machine, read from disk.
 """
 
 import argparse
 import http.server
+import re
 import statistics
 import sys
 import tempfile
@@ -17,36 +18,56 @@ from typing import Any
 
 import httpx
 from tests.web.pages.many import add_many, name_of
-from tests.web.pages.weighed import add_weighed
 from tests.web.server import Served, serving
 
+from benchmarks.measure import table
 from steelyard.store.database import open_store
 
+RUN = f"/runs/{name_of(500)}"
 PAGES = (
     ("runs, newest", "/runs"),
     ("runs of an arm", "/runs?workspace=many&arm=plain"),
     ("runs by cost", "/runs?workspace=many&sort=cost"),
+    ("runs by composite", "/runs?workspace=many&sort=composite&dir=asc"),
     ("runs by score, filtered", "/runs?workspace=many&arm=plain&verdict=FAIL&sort=score"),
+    ("runs of a week", "/runs?workspace=many&since=2026-01-08&until=2026-01-15"),
+    ("runs, searched", "/runs?workspace=many&q=task-3"),
     ("disagreements", "/runs?workspace=many&disagree=1"),
-    ("one run", f"/runs/{name_of(500)}"),
-    ("one run, files", f"/runs/{name_of(500)}/files"),
-    ("experiments", "/experiments"),
-    ("one experiment", "/experiments/exp_mixed"),
-    ("compare", "/compare?experiment=exp_mixed"),
+    ("one run", RUN),
+    ("one run, diff", f"{RUN}/diff"),
+    ("one run, stages", f"{RUN}/stages"),
+    ("one run, files", f"{RUN}/files"),
+    ("workspaces", "/workspaces?until=2026-01-28"),
+    ("one workspace", "/workspaces/many?until=2026-01-28"),
+    ("scenarios", "/scenarios"),
+    ("one scenario", "/scenarios/calc-fix?workspace=many"),
+    ("one task", "/tasks/off-by-one?workspace=many"),
+    ("tokens", "/tokens"),
 )
 FEW, LIMIT, MOST_BYTES, MOST_RATIO = 1_000, 1.5, 150_000, 2.0
 HTML = {"Accept": "text/html", "Accept-Encoding": "gzip"}
+SCENARIO = {
+    "name": "calc-fix",
+    "workspace": "many",
+    "seed": {"directory": "fixtures/calc"},
+    "scorers": [{"name": f"check {n}", "type": "command", "command": "pytest -q"} for n in range(10)],
+}
+TASK = {"id": "off-by-one", "workspace": "many", "scenario": "calc-fix", "prompt": "Fix it."}
 
 
 def main(argv: list[str]) -> None:
     """Print Markdown tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--runs", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=31)
     options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="steelyard-pages-") as folder, ExitStack() as stack:
         few = stack.enter_context(serving(_store(Path(folder, "few"), FEW), "--rate", "0"))
         many = stack.enter_context(serving(_store(Path(folder, "many"), options.runs), "--rate", "0"))
+        for served in (few, many):
+            with served.client() as client:
+                client.post("/v1/scenarios", json=SCENARIO).raise_for_status()
+                client.post("/v1/tasks", json=TASK).raise_for_status()
         _server_times(few, many, options.runs, options.rounds)
         _bytes(many)
         _first_row(many, Path(folder), options.rounds)
@@ -56,34 +77,34 @@ def _store(home: Path, count: int) -> Path:
     home.mkdir()
     with open_store(f"sqlite:///{home / 'steelyard.db'}", home / "artifacts") as store:
         add_many(store, count)
-        add_weighed(store, "hostile")
     return home
 
 
 def _server_times(few: Served, many: Served, count: int, rounds: int) -> None:
-    print(
-        f"| page | ms with {FEW:,} runs | ms with {count:,} runs | ratio (limit {LIMIT}) |\n| --- | --- | --- | --- |"
-    )
+    """Requests in turns to both servers; the ratio is that of the medians."""
+    rows = []
     with few.client() as one, many.client() as other:
         for title, address in PAGES:
             times: tuple[list[float], list[float]] = ([], [])
             for _ in range(rounds + 2):
                 for client, spent in zip((one, other), times, strict=True):
                     begun = time.perf_counter()
-                    assert client.get(address, headers=HTML).status_code == 200
+                    assert client.get(address, headers=HTML).status_code == 200, address
                     spent.append(1000 * (time.perf_counter() - begun))
             small, large = (statistics.median(spent[2:]) for spent in times)
-            print(f"| {title} | {small:.1f} | {large:.1f} | {large / small:.2f} |")
+            rows.append((title, f"{small:.1f}", f"{large:.1f}", f"{large / small:.2f}"))
+    print(table(["page", f"ms with {FEW:,} runs", f"ms with {count:,} runs", f"ratio (limit {LIMIT})"], rows))
 
 
 def _bytes(served: Served) -> None:
-    print(f"\n| page | bytes compressed, with CSS and JS (limit {MOST_BYTES:,}) |\n| --- | --- |")
+    """What a browser loads that comes for the first time: the page, and the style sheet and scripts that it names."""
+    rows = []
     with served.client() as client:
-        statics = sum(
-            _sent(client, f"/static/{name}") for name in ("app.css", "app.js", "diff.js", "live.js", "icon.svg")
-        )
         for title, address in PAGES:
-            print(f"| {title} | {statics + _sent(client, address):,} |")
+            page = client.get(address, headers=HTML).text
+            named = re.findall(r'(?:src|href)="(/static/[^"]*)"', page)
+            rows.append((title, f"{_sent(client, address) + sum(_sent(client, one) for one in named):,}"))
+    print("\n" + table(["page", f"bytes compressed, with CSS and JS (limit {MOST_BYTES:,})"], rows))
 
 
 def _sent(client: httpx.Client, address: str) -> int:
@@ -97,8 +118,8 @@ def _first_row(served: Served, folder: Path, rounds: int) -> None:
 
     with served.client() as client, sync_playwright() as driver:
         page = client.get("/runs", headers=HTML).text
-        table = page[page.index("<tbody>") : page.index("</tbody>")]
-        (folder / "plain.html").write_text(f"<!doctype html><title>runs</title><table>{table}</tbody></table>")
+        rows_only = page[page.index("<tbody>") : page.index("</tbody>")]
+        (folder / "plain.html").write_text(f"<!doctype html><title>runs</title><table>{rows_only}</tbody></table>")
         with _static(folder) as floor:
             browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
             tab = browser.new_page()
@@ -108,8 +129,9 @@ def _first_row(served: Served, folder: Path, rounds: int) -> None:
                     spent.setdefault(name, []).append(_row_ms(tab, address))
             browser.close()
     ours, plain = (statistics.median(spent[name][2:]) for name in ("page", "plain"))
-    print(f"\n| first row in Chromium | ms |\n| --- | --- |\n| a static table of the same rows | {plain:.0f} |")
-    print(f"| the page | {ours:.0f} ({ours / plain:.2f} ×, limit {MOST_RATIO:g} ×) |")
+    rows = [("a static table of the same rows", f"{plain:.0f}", "1")]
+    rows.append(("the page of runs", f"{ours:.0f}", f"{ours / plain:.2f}"))
+    print("\n" + table(["first row in Chromium", "ms", f"ratio (limit {MOST_RATIO:g})"], rows))
 
 
 def _row_ms(tab: Any, address: str) -> float:
