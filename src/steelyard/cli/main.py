@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "promote": "propose the change that won: the plan, or with --open the pull request",
     "runs": "list stored runs",
     "show": "show one run: scorers, diff, timings",
+    "view": "write the pages of an experiment as a folder that opens without a server",
     "export": "write run records: JSON lines, CSV or Parquet",
     "import": "store run records from elsewhere",
     "serve": "serve the HTTP API and the web pages",

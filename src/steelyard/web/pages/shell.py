@@ -64,6 +64,9 @@ def render(request: Request, template: str, status: int = 200, /, **values: Any)
 
     secret = form_secret(request)
     shared: dict[str, Any] = {"here": "", "twin": None, "notice": None, "narrow": False}
+    still = request.scope["state"].get("still")
+    if still is not None:  # the page becomes a file: there is no server behind it
+        shared |= {"still": still, "navigation": still.navigation}
     shared |= {"signed_in": request.scope["state"].get("session", False), "csrf": secret.field}
     body = environment().get_template(template).render(**{**shared, **values})
     answer = Response(body, status, media_type="text/html; charset=utf-8")
