@@ -20,6 +20,9 @@ def test_every_run_that_counts_is_a_line(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["run_id"] for line in lines] == ["run_00001", "run_00002", "run_00003"]
     assert (lines[1]["success"], lines[1]["judge01"], lines[1]["objective_total"]) == (False, 0.75, 1)
+    shown = document(tmp_path, "show", "run_00002")["judgements"][-1]
+    assert lines[1]["judge"] == {name: value for name, value in shown.items() if name not in ("raw", "members")}
+    assert "judge" not in lines[2]
     assert lines[0]["score"] == document(tmp_path, "show", "run_00001")["score"]
     assert (lines[2]["error_class"], lines[2]["score"], lines[2]["tier"]) == ("network", None, "Unranked")
     assert lines[2]["composite"] is None

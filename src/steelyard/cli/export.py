@@ -14,6 +14,7 @@ from steelyard.errors import InputError
 
 if TYPE_CHECKING:
     from steelyard.domain.experiment import Experiment
+    from steelyard.domain.record import JsonObject
     from steelyard.domain.run_record import RunRecord
     from steelyard.store.database import Store
 
@@ -88,7 +89,10 @@ def every_experiment(store: "Store") -> "list[Experiment]":
 
 
 def records_of(store: "Store", experiment: "Experiment") -> "Iterator[RunRecord | str]":
-    """A record a run, with score, tier and the composite against the baseline; an imported run's line as it came."""
+    """A record a run, with score, tier, the composite against the baseline and all that the judge said.
+
+    An imported run's line is given as it came.
+    """
     from steelyard.cli.summary import rate
     from steelyard.formulas.records import record_of
 
@@ -97,7 +101,9 @@ def records_of(store: "Store", experiment: "Experiment") -> "Iterator[RunRecord 
             yield run.imported if run.imported is not None else record_of(run)
         return
     for one in rate(store, experiment):
-        derived = {"composite": one.composite, "score": one.score, "tier": one.tier}
+        derived: JsonObject = {"composite": one.composite, "score": one.score, "tier": one.tier}
+        if one.run.judge is not None:
+            derived["judge"] = one.run.judge.model_dump(mode="json", exclude={"raw", "members"})
         yield record_of(one.run).model_copy(update=derived)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.compare.judged import Tally
 from steelyard.compare.parity import ArmFacts, parity_notes
 from steelyard.compare.table import Columns, RecordTable, refuse_duplicates
 from steelyard.compare.weigh import MIN_REPEATS, weigh
@@ -25,6 +26,7 @@ class Material:
     facts: dict[str, ArmFacts] = field(default_factory=dict)
     arms: dict[str, Arm] = field(default_factory=dict)
     disagreeing: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    judged: dict[str, Tally] = field(default_factory=dict)
 
     def add(self, run: Run, arm: str | None = None) -> None:
         """One more run, under another arm's name where two experiments share one."""
@@ -33,6 +35,7 @@ class Material:
         facts = self.facts.setdefault(name, ArmFacts())
         if not run.is_infrastructure:
             facts.add(run)
+            self.judged.setdefault(name, Tally()).add(run.judge)
             reading = gates_of(run).disagreement if run.judge is not None else None
             if reading is not None:
                 self.disagreeing.setdefault((reading, name), []).append(run.run_id)
@@ -67,6 +70,9 @@ def weigh_runs(
     treatment = tuple(_treatment(table, material.facts, names, spec))
     notes = [*answer.notes, *(f"parity: {note}" for note in parity), *_treatment_notes(treatment)]
     found = {"parity": tuple(parity), "treatment": treatment, "notes": tuple(notes)}
+    judged = tuple(material.judged[name].summary(name) for name in names if name in material.judged)
+    if any(one.models for one in judged):
+        found["judged"] = judged
     return answer.model_copy(update={**found, "disagreements": tuple(_disagreements(material, names))})
 
 

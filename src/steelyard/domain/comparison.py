@@ -183,6 +183,20 @@ class Disagreement(Record):
     run_ids: tuple[str, ...]
 
 
+class ArmJudged(Record):
+    """What the judge said of an arm's counted runs; `cost_usd` is what judging cost, None when a part is unknown."""
+
+    arm: str
+    passed: int
+    failed: int
+    unparseable: int
+    not_run: int
+    ratings: dict[str, float | None]
+    failure_modes: dict[str, int]
+    models: tuple[str, ...]
+    cost_usd: float | None
+
+
 class NamedRun(Record):
     """A run of a task that regressed, and what came of it; `composite` is the one of this comparison."""
 
@@ -239,3 +253,4 @@ class Comparison(Record):
     disagreements: tuple[Disagreement, ...] = ()
     named_runs: tuple[NamedRun, ...] = ()
     spreads: tuple[Spread, ...] = ()
+    judged: tuple[ArmJudged, ...] = ()

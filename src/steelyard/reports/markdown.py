@@ -11,7 +11,9 @@ from steelyard.reports.view import View
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~!]|^[#+=-])")
 _MARKS = {"good": "✅", "bad": "❌", "even": "⚖️", "unknown": "❔"}
 OPEN_TASKS = 10
-_WORDS = frozenset(("remark", "answer", "reason", "reading", "see", "files", "decision"))  # columns that hold words
+_WORDS = frozenset(
+    ("remark", "answer", "reason", "reading", "see", "files", "decision", "failure modes", "judge")
+)  # columns that hold words
 
 
 def render(view: View) -> str:
@@ -27,6 +29,8 @@ def render(view: View) -> str:
     if view.others is not None:
         parts.append(f"### All arms against {code(view.baseline)}\n\n{table(view.others, named=1)}")
     parts.append(_tasks(view))
+    if view.judged is not None:
+        parts.append(f"### What the judge said\n\n{table(view.judged, named=1)}")
     if view.disagreements is not None:
         parts.append(f"### Gates that disagree\n\n{table(view.disagreements, named=1)}")
     if view.treatment is not None:

@@ -7,6 +7,7 @@ from steelyard.reports import words
 
 MOST_ARMS = 30
 MOST_UNPAIRED = 20
+MOST_JUDGES = 5
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,23 @@ def _role(comparison: Comparison, name: str) -> str:
     """Which of the two an arm is, unless its name says so."""
     role = {comparison.baseline: "baseline", comparison.candidate: "candidate"}.get(name)
     return "" if role is None or role == name else f" ({role})"
+
+
+def judged(comparison: Comparison) -> Table | None:
+    """What the judge said of each arm: verdicts, mean ratings, ways of failing, and the price of judging."""
+    heads = ("arm", "pass", "fail", "unparseable", "not judged", "completion", "adherence", "efficiency")
+    rows = tuple(
+        (
+            words.name(one.arm),
+            *(f"{count:,}" for count in (one.passed, one.failed, one.unparseable, one.not_run)),
+            *(words.UNKNOWN if mean is None else f"{mean:.2f}" for mean in one.ratings.values()),
+            ", ".join(f"{mode} {count:,}" for mode, count in one.failure_modes.items()) or "none",
+            words.money(one.cost_usd),
+            ", ".join(words.name(model) for model in one.models[:MOST_JUDGES]),
+        )
+        for one in comparison.judged
+    )
+    return Table((*heads, "failure modes", "cost", "judge"), rows) if rows else None
 
 
 def disagreements(comparison: Comparison) -> Table | None:

@@ -59,6 +59,7 @@ def render(view: View, *, colour: bool = False) -> str:
     if view.regressions:
         parts.append(_section("Regressions", _regressions(view, paint)))
     for heading, found in (
+        ("What the judge said", view.judged),
         ("Gates that disagree", view.disagreements),
         ("Treatment received", view.treatment),
         ("Not counted", view.excluded),
