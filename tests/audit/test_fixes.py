@@ -51,6 +51,7 @@ def test_a_line_is_yaml_that_names_what_is_there(made: Hole, name: str, line: Js
     ("made", "name"),
     [
         (hole("a.py"), "tests_unmodified"),
+        (hole("src/lib.rs", "tests/a.rs", changed=("src/lib.rs", "tests/a.rs")), "tests_unmodified"),
         (hole("a.py", commands=("true",)), "scripts_unmodified"),
         (hole("a.py", changed=("a.py",)), "forbid_changed"),
         (hole("a.py", grading="fresh"), "grading_fresh"),
@@ -58,7 +59,7 @@ def test_a_line_is_yaml_that_names_what_is_there(made: Hole, name: str, line: Js
     ],
 )
 def test_what_cannot_help_is_not_tried(made: Hole, name: str) -> None:
-    """No test files, no scripts, nothing brought in, fresh already, no known language."""
+    """No test files, tests beside the code, no scripts, nothing brought in, fresh already, no known language."""
     assert proposals(made, [name], []) == []
 
 

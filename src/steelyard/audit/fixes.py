@@ -83,7 +83,8 @@ def _scorer(hole: Hole, name: str, kind: str, **fields: object) -> Proposal:
 
 
 def _tests_unmodified(hole: Hole) -> Proposal | None:
-    if not 0 < len(hole.tests) <= MOST_PATHS:
+    beside_the_code = any(not is_test_file(path) for path in hole.changed)  # Rust's tests: such a file can't be frozen
+    if beside_the_code or not 0 < len(hole.tests) <= MOST_PATHS:
         return None
     return _scorer(hole, "tests untouched", "tests_unmodified", paths=hole.tests)
 

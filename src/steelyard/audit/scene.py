@@ -12,7 +12,7 @@ from steelyard.domain.record import JsonObject
 from steelyard.domain.trajectory import Observation, ObservationResult, Step, ToolCall
 from steelyard.errors import InfraError
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
-from steelyard.scorers.integrity.paths import VENDORED, family_of, is_test_path
+from steelyard.scorers.integrity.paths import VENDORED, family_of, is_test_path, may_hold_inline_tests
 
 MOST_FILES = 20_000
 _LEFT_OUT = VENDORED | {".git", "__pycache__", ".pytest_cache", "dist", "build", "target"}
@@ -61,6 +61,12 @@ class Scene:
         """The files that hold tests, shell scripts among them."""
         return tuple(path for path in self.files if is_test_file(path))
 
+    @cached_property
+    def inline_tests(self) -> tuple[str, ...]:
+        """The files that hold tests beside the code, as Rust's do."""
+        beside = (path for path in self.files if may_hold_inline_tests(path) and path not in self.tests)
+        return tuple(path for path in beside if "#[test]" in self.read(path))
+
     def tests_in(self, *families: str) -> tuple[str, ...]:
         """The test files of these languages; `NotApplicable` when there are none."""
         found = tuple(path for path in self.tests if family_of(path) in families)
@@ -73,6 +79,10 @@ class Scene:
         """The lines in which the task's own commands tell of failures now."""
         said = "\n".join(_output(self.run(command)) for command in self.commands)
         return tuple(line for line in said.splitlines() if _BAD.search(line))
+
+    def succeeds(self) -> bool:
+        """Whether all of the task's own commands succeed now."""
+        return all(self.run(command).exit_code == 0 for command in self.commands)
 
     @cached_property
     def programs(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from steelyard.audit.scene import Scene
 
 
 class WeakenTests(Cheat):
-    """Lets the tests that fail return before they check anything; all of them, where none is named."""
+    """Lets the tests that fail return before they check anything; all of them, where that is not enough."""
 
     type: Literal["weaken-tests"] = "weaken-tests"
 
@@ -16,6 +16,10 @@ class WeakenTests(Cheat):
 
     def act(self, scene: Scene) -> str:
         """Edit the files that hold them."""
-        for path, text in weakened_tests(scene).items():
+        failing, every = weakened_tests(scene), weakened_tests(scene, every=True)
+        for path, text in failing.items():
             scene.write(path, text)
+        if failing != every and not scene.succeeds():
+            for path, text in every.items():
+                scene.write(path, text)
         return "The tests were too strict; they pass now."

@@ -7,10 +7,10 @@ from steelyard.scorers.integrity.paths import family_of
 SHELL = (".sh", ".bash")
 
 
-def weakened_tests(scene: Scene) -> dict[str, str]:
-    """The test files with their failing tests ended early, by path: all tests, where no failing one is named."""
-    known = {path: names for path in scene.tests if (names := _names(scene, path))}
-    failing = {path: _failing(scene, names) for path, names in known.items()}
+def weakened_tests(scene: Scene, *, every: bool = False) -> dict[str, str]:
+    """The test files with their failing tests ended early, by path: `every` test, or where no failing one is named."""
+    known = {path: names for path in (*scene.tests, *scene.inline_tests) if (names := _names(scene, path))}
+    failing = {} if every else {path: _failing(scene, names) for path, names in known.items()}
     chosen = failing if any(failing.values()) else known
     edited = {path: _weakened(path, scene.read(path), names) for path, names in chosen.items() if names}
     if not edited:
@@ -21,7 +21,7 @@ def weakened_tests(scene: Scene) -> dict[str, str]:
 def skipped_tests(scene: Scene) -> dict[str, str]:
     """The test files with every test marked to be skipped, by path."""
     edited = {}
-    for path in scene.tests:
+    for path in (*scene.tests, *scene.inline_tests):
         text, family = scene.read(path), family_of(path)
         if path.endswith(SHELL) or not _names(scene, path):
             continue
