@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx
 from tests.web.pages.many import add_many, name_of
+from tests.web.pages.weighed import add_weighed
 from tests.web.server import Served, serving
 
 from benchmarks.measure import table
@@ -43,6 +44,9 @@ PAGES = (
     ("one scenario", "/scenarios/calc-fix?workspace=many"),
     ("one task", "/tasks/off-by-one?workspace=many"),
     ("tokens", "/tokens"),
+    ("experiments", "/experiments"),
+    ("one experiment", "/experiments/exp_mixed"),
+    ("compare", "/compare?experiment=exp_mixed"),
 )
 FEW, LIMIT, MOST_BYTES, MOST_RATIO = 1_000, 1.5, 150_000, 2.0
 HTML = {"Accept": "text/html", "Accept-Encoding": "gzip"}
@@ -77,6 +81,7 @@ def _store(home: Path, count: int) -> Path:
     home.mkdir()
     with open_store(f"sqlite:///{home / 'steelyard.db'}", home / "artifacts") as store:
         add_many(store, count)
+        add_weighed(store)
     return home
 
 

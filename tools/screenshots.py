@@ -25,11 +25,15 @@ PAGES = {
     "scenarios": "/scenarios",
     "scenario": "/scenarios/calc-fix?workspace=odd",
     "tokens": "/tokens",
+    "experiments": "/experiments",
+    "experiment": "/experiments/exp_mixed",
+    "compare": "/compare?experiment=exp_mixed",
 }
+NARROW = ("runs", "compare")
 
 
 def main(folder: Path) -> None:
-    """Write one picture a page in light and in dark, and the list as a telephone shows it."""
+    """Write one picture a page in light and in dark, and some as a telephone shows them."""
     if not CHROMIUM.exists():
         print(f"screenshots: skipped, there is no {CHROMIUM}; the pictures in {folder} stay as they are")
         return
@@ -49,9 +53,10 @@ def main(folder: Path) -> None:
             for scheme in ("light", "dark"):
                 for name, address in PAGES.items():
                     shoot(browser, served.url + address, folder / f"{name}-{scheme}.png", SIZE, scheme)
-            shoot(browser, served.url + PAGES["runs"], folder / "runs-narrow.png", (375, 700), "light")
+            for name in NARROW:
+                shoot(browser, served.url + PAGES[name], folder / f"{name}-narrow.png", (375, 700), "light")
         browser.close()
-    print(f"screenshots: {len(PAGES) * 2 + 1} pictures in {folder}")
+    print(f"screenshots: {len(PAGES) * 2 + len(NARROW)} pictures in {folder}")
 
 
 def shoot(browser: Any, address: str, path: Path, size: tuple[int, int], scheme: str) -> None:

@@ -115,6 +115,19 @@ def _next(lines: Iterator[str]) -> tuple[str, Any]:
     raise AssertionError("the stream ended")
 
 
+def test_a_revoked_token_ends_its_stream(live: Served) -> None:
+    """What was followed with it is followed no longer, and another workspace's experiment never was."""
+    token, other = live.token("weighed", "read"), live.token("payments", "read")
+    with live.client(other) as client:
+        assert client.get("/v1/experiments/exp_live/events").status_code == 404
+        assert client.get("/v1/experiments/exp_live/progress").status_code == 404
+    with live.client(token) as client, client.stream("GET", "/v1/experiments/exp_live/events") as answer:
+        lines = answer.iter_lines()
+        assert _next(lines)[0] == "progress"
+        live.command("token", "revoke", token.split("_")[1])
+        assert [line for line in lines if line.startswith("event: ")] == []
+
+
 def test_streams_are_bounded_and_end_with_the_server(live: Served) -> None:
     """The 65th is refused with a reason; SIGTERM ends all of them whole, none is cut off."""
     with live.client(limits=httpx.Limits(max_connections=100)) as client:

@@ -12,8 +12,8 @@ from tests.store.support import AT, judged, run_of, scorer
 TASKS = ("dates", "invoices", "off-by-one", "pagination", "retries", "rounding", "slugs", "time-zones")
 
 
-def add_weighed(store: Store, hostile: str) -> None:
-    """Fill the store."""
+def add_weighed(store: Store, hostile: str = "") -> None:
+    """Fill the store; the hostile one only with a text to be hostile with."""
     _mixed(store)
     _gain(store)
     create(store, "exp_lonely", ("only",), ("solo",), 2, None)
@@ -26,6 +26,8 @@ def add_weighed(store: Store, hostile: str) -> None:
     create(store, "exp_part", ("a", "b"), ("first", "second"), 2, ("first", "second"))
     for arm in ("first", "second"):
         save(store, "exp_part", "a", arm, 1, 1)
+    if not hostile:
+        return
     evil = (hostile[:150], hostile[-150:])
     tasks = (hostile[:190], hostile[-190:])
     create(store, "exp_hostile", tasks, evil, 2, evil)

@@ -52,6 +52,7 @@ def add_shown(store: Store) -> None:
     _add_plain(store)
     plain = Scenario.model_validate_json(json.dumps(CALC))
     create_scenario(store.database, "odd", "calc-fix", checked(plain), at=AT)
+    add_weighed(store)
 
 
 def _add_plain(store: Store) -> None:

@@ -168,6 +168,10 @@ async def _follow(
     seen: tuple[int, int] | None = None
     begun = said = time.monotonic()
     while not ending.is_set() and time.monotonic() - begun < LONGEST_S:
+        try:
+            await run_in_threadpool(service.guard.confirm, caller)
+        except ProblemError:
+            return  # the token was revoked: so is the stream
         beat = await run_in_threadpool(pulse, service.database, storable(name), caller.workspace)
         if beat != seen:
             found, now = await run_in_threadpool(standing, service, name, caller)
