@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +23,7 @@ from steelyard.store.database import Store, open_store
 from steelyard.store.errors import ConflictError, NotFoundError, StoreError
 from steelyard.store.leases import LEASE_S, owner_name
 from steelyard.store.outbox import queue_size, trim_events
+from steelyard.store.progress import glance, pulse, read_progress, shapes, stamp, summary
 from steelyard.store.prune import GRACE_S, prune
 from steelyard.store.reads import RunFilter
 from tests.store.support import AT, TASK, assert_scores_are_exact, experiment_of, finished, judged, run_of, scorer
@@ -42,6 +44,34 @@ def store(url: str, tmp_path: Path) -> Iterator[Store]:
     """A new store."""
     with open_store(url, tmp_path / "artifacts") as opened:
         yield opened
+
+
+def test_progress_counts_what_is_done_and_who_is_at_it(store: Store) -> None:
+    """Arms, replaced tries, infrastructure failures, costs, live claims, and what changes when something is added."""
+    store.create_experiment(experiment_of(repeats=4))
+    owner, now = owner_name("t"), time.time()
+    store.claim("exp_1", [Cell(task_id=TASK.task.id, arm="plain", repeat=n) for n in (2, 3, 4, 5)], owner, now)
+    before = (pulse(store.database, "exp_1"), stamp(store.database, ["exp_1"]))
+    broken: dict[str, Any] = {"status": "failed", "outcome": "FAILED", "error_class": "network"}
+    store.save(finished(1, usage=Usage(cost_usd=0.5), scorers=(scorer(),)), scored_at=AT)
+    store.save(finished(2, **broken), scored_at=AT)
+    store.save(finished(20, repeat=3, attempt=2, finished_at="2026-01-01T00:00:40+00:00"), scored_at=AT)
+    store.save(finished(3, experiment="other", arm="else"), scored_at=AT)
+
+    found = read_progress(store.database, "exp_1")
+
+    assert [(arm.arm, arm.runs, arm.passed, arm.infrastructure) for arm in found.arms] == [("plain", 2, 1, 0)]
+    assert (found.cost_usd, found.unknown_cost, found.working, found.pace_s) == (0.5, 2, 2, 15.0)
+    told = summary(found, 4)
+    assert (told["state"], told["missing"], told["eta_s"]) == ("running", 2, 30.0)
+    assert (pulse(store.database, "exp_1"), stamp(store.database, ["exp_1"])) != before
+    assert stamp(store.database, ["exp_1"])[0] == 3
+    assert read_progress(store.database, "exp_1", "elsewhere").done == 0
+    seen = glance(store.database, "exp_1")
+    assert (seen.finished, seen.cost_usd, seen.working, seen.more) == (2, 0.5, 2, False)
+    assert shapes(store.database, ["exp_1", "nope"]) == {"exp_1": (1, 1, 4)}
+    store.release(owner)
+    assert summary(read_progress(store.database, "exp_1"), 4)["state"] == "stopped"
 
 
 def test_a_run_comes_back_as_it_was(store: Store) -> None:

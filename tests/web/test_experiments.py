@@ -55,6 +55,26 @@ def test_runs_of_an_experiment_that_nobody_described_can_be_compared(enter: Ente
     assert client.get(f"/v1/experiments/{workspace}").status_code == 404
 
 
+def test_arms_of_several_experiments_are_compared(enter: Enter, workspace: str) -> None:
+    """An arm that several have is followed by its experiment; `arm` leaves others out; too many are refused."""
+    client = enter()
+    other = f"{workspace}-2"
+    for name in (workspace, other):
+        fill(client, name)
+    query = {"with": other, "baseline": f"plain@{workspace}", "candidate": f"fancy@{other}"}
+    at = f"/v1/experiments/{workspace}/comparison"
+    found = client.get(at, params=query).json()
+    assert (found["verdict"], len(found["arms"]), len(found["against_baseline"])) == ("improved", 4, 3)
+    assert any("did not run side by side" in note for note in found["notes"])
+    only = client.get(at, params={**query, "arm": [query["baseline"], query["candidate"]]}).json()
+    assert (only["verdict"], len(only["arms"]), only["against_baseline"]) == ("improved", 2, [])
+    assert client.get(at, params={"with": [f"e{n}" for n in range(8)]}).status_code == 422
+    assert client.get(at, params={"with": "nobody"}).status_code == 404
+    with_plan = client.get(f"/v1/experiments/{workspace}/promotion", params={"baseline": "plain", "candidate": "fancy"})
+    assert with_plan.json()["branch"].startswith("steelyard/promote-fancy-")
+    assert with_plan.json()["promote"] is False
+
+
 def test_an_experiment_is_stored_once(enter: Enter, workspace: str) -> None:
     """The same again changes nothing, another under its id is 409, and its frozen tasks are named."""
     client = enter()
