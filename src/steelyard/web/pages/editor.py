@@ -49,8 +49,8 @@ def scorer_types() -> dict[str, ScorerType]:
 
 @cache
 def scenario_widgets() -> list[Widget]:
-    """The fields of a scenario beside its scorers."""
-    return widgets_of(Scenario, ("scorers",))
+    """The fields of a scenario beside its scorers; a reference is a file beside a suite, which no server has."""
+    return widgets_of(Scenario, ("scorers", "reference"))
 
 
 @dataclass
