@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL
 
 WAIT_S = 120  # how long a writer waits for other writers before it gives up
+CONNECT_S = "10"  # how long a PostgreSQL server may take to let us in, unless the URL says otherwise
 _SCHEMA_LOCK = 0x57EE1  # PostgreSQL's advisory lock for whoever makes or changes the schema
 
 
@@ -146,7 +147,10 @@ def _parse(url: str) -> "URL":
         raise InputError(f"STEELYARD_STORE names a {name} database; allowed: sqlite:///PATH, postgresql://HOST/NAME")
     if name == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise InputError("STEELYARD_STORE names no file; write sqlite:///PATH")
-    return parsed.set(drivername="sqlite" if name == "sqlite" else "postgresql+psycopg")
+    if name == "sqlite":
+        return parsed.set(drivername="sqlite")
+    patience = {} if "connect_timeout" in parsed.query else {"connect_timeout": CONNECT_S}
+    return parsed.set(drivername="postgresql+psycopg").update_query_dict(patience)
 
 
 def _prepare_directory(url: "URL", *, must_exist: bool) -> None:

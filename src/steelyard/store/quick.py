@@ -1,15 +1,18 @@
 """The reads that nearly every request makes, by key and without ceremony.
 
 On SQLite they take tens of microseconds on a connection of their own (readers never wait in WAL mode), so they may be
-made where everything else waits for nobody. On PostgreSQL they belong in a thread; there each is one round trip on one
-of a few connections of their own, which are replaced when the server was restarted.
+made where everything else waits for nobody. On PostgreSQL they are made in a few threads that do nothing else (slow
+requests never keep others from being let in), each in one round trip on connections of their own, which are replaced
+when the server was restarted.
 """
 
+import asyncio
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import sqlite
@@ -31,16 +34,24 @@ NEWEST_SCORE = (
     .order_by(_SCORES.c.version.desc())
 )
 _STATEMENTS = {"token": FIND_TOKEN, "any": ANY_TOKEN, "score": NEWEST_SCORE, "task": FIND_TASK}
-_MOST_IDLE = 8  # connections that are kept for the next read
+_THREADS = 8  # and so many connections are kept for the next read
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 class QuickReads:
-    """One row at a time, by key; `inline` says that asking costs no more than a thread would. Threads may share it."""
+    """One row at a time, by key. Threads may share it."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self.inline = database.is_sqlite
-        self._reader: _Sqlite | _Postgres = _Sqlite(database) if self.inline else _Postgres(database)
+        self._reader: _Sqlite | _Postgres = _Sqlite(database) if database.is_sqlite else _Postgres(database)
+        self._threads = None if database.is_sqlite else ThreadPoolExecutor(_THREADS, "quick-reads")
+
+    async def ask(self, do: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs) -> _Found:
+        """Do what makes such reads: here where that waits for nobody, else in one of the threads for it."""
+        if self._threads is None:
+            return do(*given, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: do(*given, **named))
 
     def one(self, name: str, key: str = "", **more: str) -> Any | None:
         """A row of `token`, `any`, `score` or `task`; None when there is none."""
@@ -52,8 +63,10 @@ class QuickReads:
         return None if found is None else str(found.sha256)
 
     def close(self) -> None:
-        """Give the connections up; the next read takes a new one."""
+        """Give the connections and the threads up."""
         self._reader.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
 
 
 class _Sqlite:
@@ -131,7 +144,7 @@ class _Postgres:
             connection.close()
             raise
         with self._lock:
-            if len(self._idle) < _MOST_IDLE:
+            if len(self._idle) < _THREADS:
                 self._idle.append(connection)
                 return
         connection.close()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
@@ -90,7 +89,7 @@ async def read_body(request: Request, service: "Service") -> bytes:
         raise too_large(limit)
     found = [piece async for piece in pieces(request, limit) if piece]
     if len(found) > 1:  # it was still coming when its sender had been let in
-        await run_in_threadpool(service.guard.confirm, caller_of(request.scope))
+        await service.reads.ask(service.guard.confirm, caller_of(request.scope))
     return b"".join(found)
 
 

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from steelyard.errors import SteelyardError
 from steelyard.events.logs import request_id
+from steelyard.store.clean import storable
 from steelyard.web.auth import PUBLIC
 from steelyard.web.pages.session import admitted
 from steelyard.web.problems import ProblemError, problem_of, respond
@@ -27,6 +28,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOG = logging.getLogger("steelyard.web")
+_SCORE = re.compile(r"/v1/runs/([^/]+)/score")
 _ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 _SMALLEST = 1000  # bytes: below it compressing costs more than it saves
 _LARGE = 100_000  # bytes: above it compressing is work for a thread
@@ -78,12 +80,14 @@ class Front:
         if scope["path"] in PUBLIC:
             return
         client = scope.get("client")
-        address = client[0] if client else "unknown"
-        guard = self.service.guard
-        if guard.reads.inline:
-            scope["state"]["caller"] = admitted(guard, scope, headers, address)
-        else:
-            scope["state"]["caller"] = await run_in_threadpool(admitted, guard, scope, headers, address)
+        await self.service.reads.ask(self._let_in, scope, headers, client[0] if client else "unknown")
+
+    def _let_in(self, scope: Scope, headers: dict[bytes, bytes], address: str) -> None:
+        """Say who is asking; and, since a thread may have been needed for that, read here what most ask for."""
+        scope["state"]["caller"] = admitted(self.service.guard, scope, headers, address)
+        score = _SCORE.fullmatch(scope["path"])
+        if score:
+            scope["state"]["score"] = self.service.reads.one("score", storable(score[1]))
 
     async def _fail(self, error: Exception, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         if answer.finished:
