@@ -11,7 +11,7 @@ from steelyard.domain.record import JsonObject
 from steelyard.domain.run import Cell, Run
 from steelyard.domain.score import Scorecard, Weights
 from steelyard.domain.suite import FrozenTask
-from steelyard.store import leases, outbox, reads, sinks, watching, workspaces, writes
+from steelyard.store import leases, outbox, reads, saving, sinks, watching, workspaces, writes
 from steelyard.store.connection import Database, open_database
 from steelyard.store.errors import storing
 from steelyard.store.outbox import StoredEvent
@@ -75,11 +75,14 @@ class Store:
         score = self.store_run(finished, scored_at=scored_at).score
         return None if score is None else score.card
 
-    def store_run(self, finished: Finished, *, scored_at: str) -> writes.Saved:
+    def store_run(self, finished: Finished, *, scored_at: str) -> saving.Saved:
         """The same; also whether the run is new, and the score as it is stored."""
-        sha256 = finished.run.task_sha256
-        tags = self._tags_of(sha256) if sha256 else ()  # of no known task: nothing to look up
-        return writes.save(self.database, finished, scored_at=scored_at, tags=tags)
+        return self.store_runs([finished], scored_at=scored_at)[0]
+
+    def store_runs(self, finished: Sequence[Finished], *, scored_at: str) -> list[saving.Saved]:
+        """Several one after the other, in one transaction: all of them or none."""
+        tagged = [saving.Tagged(one, self._tags_of(one.run.task_sha256)) for one in finished]
+        return saving.save_all(self.database, tagged, scored_at=scored_at)
 
     def run(self, name: str, *, workspace: str | None = None) -> StoredRun:
         """A run by its id, by a unique start of it, or the `latest`."""
@@ -222,6 +225,8 @@ class Store:
 
     def _tags_of(self, sha256: str) -> tuple[str, ...]:
         """The tags of a frozen task, read once."""
+        if not sha256:
+            return ()  # of no known task
         if sha256 not in self._tags:
             with self.database.read() as connection:
                 found = connection.execute(TASK, {"sha256": sha256}).scalar()

@@ -36,10 +36,10 @@ class StoredEvent:
     payload: JsonObject
 
 
-def add_event(connection: "Connection", kind: str, payload: JsonObject, created_at: str) -> None:
-    """Put an event in line, inside the transaction of what it tells of; its id follows from its content."""
+def event_row(kind: str, payload: JsonObject, created_at: str) -> JsonObject:
+    """An event as a row of the outbox; its id follows from its content."""
     text = canonical_json(payload)
-    row = {
+    return {
         "event_id": sha256(f"{kind}\n{text}")[:32],
         "kind": kind,
         "workspace": payload["workspace"],
@@ -47,7 +47,12 @@ def add_event(connection: "Connection", kind: str, payload: JsonObject, created_
         "created_at": instant(created_at, "created_at"),
         "payload": text,
     }
-    connection.execute(ADD_EVENT, row)
+
+
+def add_events(connection: "Connection", rows: list[JsonObject]) -> None:
+    """Put events in line, inside the transaction of what they tell of."""
+    if rows:
+        connection.execute(ADD_EVENT, rows)
 
 
 def pending_events(database: Database, sink: str, limit: int = 100, after: int = 0) -> list[StoredEvent]:

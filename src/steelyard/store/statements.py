@@ -54,6 +54,7 @@ TAKE_LEASE = update(schema.leases).where(
 )
 END_LEASE = delete(schema.leases).where(*_lease)
 RECORD = select(_RUNS.record).where(_RUNS.run_id == bindparam("run_id"))
+RECORDS = select(_RUNS.run_id, _RUNS.record).where(_RUNS.run_id.in_(bindparam("run_ids", expanding=True)))
 TASK = select(schema.tasks.c.snapshot).where(schema.tasks.c.sha256 == bindparam("sha256"))
 FIRST_SCORE = select(schema.agent_run_scores).where(
     schema.agent_run_scores.c.run_id == bindparam("run_id"), schema.agent_run_scores.c.version == 1

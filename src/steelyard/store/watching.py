@@ -16,7 +16,7 @@ from steelyard.domain.score import Scorecard
 from steelyard.formulas.drift import CONFIDENCE, DAYS, Drift, Sums, drift_of, may_have_drifted
 from steelyard.formulas.trust import TRUSTED_FROM, is_good, trust_change
 from steelyard.store import schema
-from steelyard.store.outbox import add_event
+from steelyard.store.outbox import event_row
 from steelyard.store.rows import instant
 
 if TYPE_CHECKING:
@@ -78,32 +78,32 @@ class Scored:
     at: str
 
 
-def watch_new(connection: "Connection", scored: Scored) -> None:
-    """Count a new score, and tell what it changed: drift, trust."""
+def watch_new(connection: "Connection", scored: Scored) -> list[JsonObject]:
+    """Count a new score; the events that tell what it changed: trust, drift."""
     run, card = scored.run, scored.card
     if run.is_infrastructure:
-        return
+        return []
     runs_today = _count(connection, run, card, +1)
     trust = connection.execute(_COUNT_TRUST, {**_arm(run), "good": int(is_good(card.tier))}).one()
-    _tell_trust(connection, scored, trust.before, trust.streak)
-    if _is_time_to_look(runs_today):
-        _look_for_drift(connection, scored)
+    told = _trust_events(scored, trust.before, trust.streak)
+    return told + _drift_events(connection, scored) if _is_time_to_look(runs_today) else told
 
 
-def watch_again(connection: "Connection", scored: Scored, previous: tuple[int, str]) -> None:
+def watch_again(connection: "Connection", scored: Scored, previous: tuple[int, str]) -> list[JsonObject]:
     """A run has another score now: take the previous (score, tier) out of its day, put the new one in, look again."""
     run, card = scored.run, scored.card
     old_score, old_tier = previous
     if run.is_infrastructure or (old_score, old_tier) == (card.score, card.tier):
-        return
+        return []
     _count(connection, run, card.model_copy(update={"score": old_score, "tier": old_tier}), -1)
     _count(connection, run, card, +1)
+    told: list[JsonObject] = []
     if is_good(old_tier) != is_good(card.tier):
         before = connection.execute(_STREAK, _arm(run)).scalar() or 0
         after = _recount(connection, run)
         connection.execute(_SET_TRUST, {"of_workspace": run.workspace, "of_arm": run.arm, "counted": after})
-        _tell_trust(connection, scored, before, after)
-    _look_for_drift(connection, scored)
+        told = _trust_events(scored, before, after)
+    return told + _drift_events(connection, scored)
 
 
 def _is_time_to_look(runs_today: int) -> bool:
@@ -143,17 +143,13 @@ def _recount(connection: "Connection", run: Run) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-def _tell_trust(connection: "Connection", scored: Scored, before: int, after: int) -> None:
+def _trust_events(scored: Scored, before: int, after: int) -> list[JsonObject]:
     change = trust_change(before, after)
-    if change is not None:
-        payload = {
-            **_cause(scored),
-            "streak": after,
-            "streak_before": before,
-            "needed": TRUSTED_FROM,
-            "tier": scored.card.tier,
-        }
-        add_event(connection, f"agent.trust.{change}", payload, scored.at)
+    if change is None:
+        return []
+    counted = {"streak": after, "streak_before": before, "needed": TRUSTED_FROM}
+    payload = {**_cause(scored), **counted, "tier": scored.card.tier}
+    return [event_row(f"agent.trust.{change}", payload, scored.at)]
 
 
 def _cause(scored: Scored) -> JsonObject:
@@ -161,7 +157,7 @@ def _cause(scored: Scored) -> JsonObject:
     return {**_arm(scored.run), "run_id": scored.run.run_id, "version": scored.version}
 
 
-def _look_for_drift(connection: "Connection", scored: Scored) -> None:
+def _drift_events(connection: "Connection", scored: Scored) -> list[JsonObject]:
     """Tell of a drift, each direction at most once in seven days: the same drift is not told with every run."""
     day = day_of(scored.run.finished_at)
     first, middle = _window(day)
@@ -171,16 +167,17 @@ def _look_for_drift(connection: "Connection", scored: Scored) -> None:
         _sums(row for row in rows if row.day < middle),
     )
     if not may_have_drifted(this_week, last_week):
-        return
+        return []
     drift = drift_of(this_week, last_week)
     told = {row.drifted for row in rows if row.day >= middle}
     if drift.drifted is None or drift.drifted in told or "both" in told:
-        return
+        return []
     mine = next(row.drifted for row in rows if row.day == day)
     marked = drift.drifted if mine is None else "both"
     at = {f"of_{name}": value for name, value in {**_arm(scored.run), "day": day}.items()}
     connection.execute(_MARK_DRIFT, {**at, "direction": marked})
-    add_event(connection, "agent.score.drifted", {**_cause(scored), "as_of": day, **drift_document(drift)}, scored.at)
+    payload = {**_cause(scored), "as_of": day, **drift_document(drift)}
+    return [event_row("agent.score.drifted", payload, scored.at)]
 
 
 def _window(day: str) -> tuple[str, str]:

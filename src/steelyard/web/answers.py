@@ -63,7 +63,8 @@ async def pieces(request: Request, limit: int | None) -> AsyncIterator[bytes]:
     stream = request.stream()
     while True:
         try:
-            piece = await asyncio.wait_for(anext(stream), PIECE_S)
+            async with asyncio.timeout(PIECE_S):
+                piece = await anext(stream)
         except StopAsyncIteration:
             return
         except TimeoutError:

@@ -103,7 +103,7 @@ class Guard:
         if caller.token is None:
             return
         row = self.reads.one("token", caller.token)
-        if row is None or not token_of(row).is_usable(_now()):
+        if row is None or not token_of(row).is_usable(now()):
             raise _not_usable()
 
     def _without_token(self, headers: Mapping[bytes, bytes]) -> Caller:
@@ -117,9 +117,9 @@ class Guard:
         return ANYBODY
 
     def _with_token(self, token: str, address: str) -> Caller:
-        now = time.monotonic()
+        clock = time.monotonic()
         digest = sha256(token)
-        wait = self.failures.is_empty(address, now)
+        wait = self.failures.is_empty(address, clock)
         if wait and digest not in self._known:
             raise ProblemError(
                 "rate-limited", "too many wrong tokens came from this address", headers=retry_after(wait)
@@ -127,13 +127,13 @@ class Guard:
         name = token_id(token)
         row = self.reads.one("token", name) if name else None
         found = token_of(row) if is_genuine(self.key, token, row) else None
-        if found is None or not found.is_usable(_now()):
+        if found is None or not found.is_usable(now()):
             self._known.pop(digest, None)
-            self.failures.take(address, now)
+            self.failures.take(address, clock)
             raise _not_usable()
         self._remember(digest)
-        self._limit(found, now)
-        self._note(found, now)
+        self._limit(found, clock)
+        self._note(found, clock)
         return Caller(found.workspace, found.scope, found.id)
 
     def _remember(self, digest: str) -> None:
@@ -144,20 +144,20 @@ class Guard:
             while len(self._known) > 10_000:
                 self._known.popitem(last=False)
 
-    def _limit(self, token: Token, now: float) -> None:
-        wait = self.requests.take(token.id, now) if self.requests else 0.0
+    def _limit(self, token: Token, clock: float) -> None:
+        wait = self.requests.take(token.id, clock) if self.requests else 0.0
         if wait:
             raise ProblemError("rate-limited", "this token asks too often", headers=retry_after(wait))
 
-    def _note(self, token: Token, now: float) -> None:
+    def _note(self, token: Token, clock: float) -> None:
         """Remember that a token was used, at most once a minute, and never in the way of the request."""
-        if now - self._noted.get(token.id, -USED_EVERY_S) < USED_EVERY_S:
+        if clock - self._noted.get(token.id, -USED_EVERY_S) < USED_EVERY_S:
             return
-        self._noted[token.id] = now
+        self._noted[token.id] = clock
 
         def write() -> None:
             with suppress(SteelyardError):
-                note_use(self.reads.database, token.id, at=_now())
+                note_use(self.reads.database, token.id, at=now())
 
         with suppress(RuntimeError):  # shutting down
             self._notes.submit(write)
@@ -171,7 +171,8 @@ def _not_usable() -> ProblemError:
     )
 
 
-def _now() -> str:
+def now() -> str:
+    """This instant, as it is stored."""
     return instant(datetime.now(UTC).isoformat())
 
 

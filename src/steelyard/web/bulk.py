@@ -15,11 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from steelyard.domain.record import JsonObject
-from steelyard.errors import SteelyardError
-from steelyard.web.answers import NDJSON, parse, pieces, to_bytes, too_large
-from steelyard.web.bodies import RunIn
-from steelyard.web.ingest import ingest
-from steelyard.web.problems import ProblemError, problem_of
+from steelyard.web.answers import NDJSON, pieces, to_bytes, too_large
+from steelyard.web.ingest import Answered, Sent, ingest_many
+from steelyard.web.problems import ProblemError
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -69,7 +67,9 @@ class BulkAnswer(Response):
         except ProblemError as problem:
             if not results.size:
                 raise
-            results.write(_line(_wrong(self._line, None, problem)))  # too late for another status: it ends with this
+            results.write(
+                _line(_result(self._line, Answered(None, problem.status, problem=problem)))
+            )  # too late for another status: it ends with this
         finally:
             results.end()
 
@@ -96,23 +96,16 @@ class BulkAnswer(Response):
         return [(number, line) for number, line in enumerate(lines, first) if line.strip()]
 
     def _store(self, batch: list[Line]) -> bytes:
-        if batch:
-            self._service.guard.confirm(self._caller)  # a token that is revoked ends the bulk here
-        return b"".join(_line(self._result(number, line)) for number, line in batch)
-
-    def _result(self, number: int, line: bytes) -> JsonObject:
-        run_id = None
-        try:
-            body = parse(line, RunIn)
-            run_id = body.run_id
-            status, score = ingest(self._service, body, self._caller)
-            return {"line": number, "status": status, "run_id": run_id, "score": score, "problem": None}
-        except (ProblemError, SteelyardError) as error:
-            return _wrong(number, run_id, error if isinstance(error, ProblemError) else problem_of(error))
+        if not batch:
+            return b""
+        self._service.guard.confirm(self._caller)  # a token that is revoked ends the bulk here
+        answered = ingest_many(self._service, [Sent(line, self._caller) for _, line in batch])
+        return b"".join(_line(_result(number, told)) for (number, _), told in zip(batch, answered, strict=True))
 
 
-def _wrong(number: int, run_id: str | None, problem: ProblemError) -> JsonObject:
-    return {"line": number, "status": problem.status, "run_id": run_id, "score": None, "problem": problem.document()}
+def _result(number: int, told: Answered) -> JsonObject:
+    problem = None if told.problem is None else told.problem.document()
+    return {"line": number, "status": told.status, "run_id": told.run_id, "score": told.score, "problem": problem}
 
 
 def _line(document: JsonObject) -> bytes:

@@ -4,6 +4,9 @@ A body without times gets those of its arrival, and `timings.received_at` says s
 with the times it got then.
 """
 
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,54 +20,132 @@ from steelyard.domain.run import Parity, Run, StageAttempt
 from steelyard.domain.trajectory import Trajectory
 from steelyard.domain.usage import Resources, Usage
 from steelyard.errors import InputError, SteelyardError
-from steelyard.store.errors import ConflictError
+from steelyard.store.errors import ConflictError, RefusedError
 from steelyard.store.rows import instant
+from steelyard.store.saving import Saved
 from steelyard.store.statements import RECORD
-from steelyard.web.auth import Caller
+from steelyard.web.answers import parse
+from steelyard.web.auth import Caller, now
 from steelyard.web.bodies import RunIn, StageIn
 from steelyard.web.documents import score_document, unranked
-from steelyard.web.problems import ProblemError, invalid
-from steelyard.web.service import Service, now
+from steelyard.web.problems import ProblemError, invalid, problem_of
 from steelyard.worktree.patch import parse_patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from steelyard.web.service import Service
+
+LOG = logging.getLogger("steelyard.web")
 RECEIVED = "received_at"
 _SCORE = {"PASS": 1.0, "FAIL": 0.0, "N/A": None}
 
 
-def ingest(service: Service, body: RunIn, caller: Caller) -> tuple[int, JsonObject]:
-    """Store and score a run: 201 and its score, or 200 and the score it has when it is stored already."""
-    workspace = caller.home(body.workspace)
-    try:
-        status, document = _ingest(service, body, workspace)
-    except SteelyardError as error:
-        service.metrics.failures.labels(type(error).__name__).inc()
-        raise
-    if status == 201:
-        service.metrics.scores.labels(document["tier"]).inc()
-    return status, document
+@dataclass(frozen=True)
+class Sent:
+    """A run as somebody sent it."""
+
+    data: bytes
+    caller: Caller
 
 
-def _ingest(service: Service, body: RunIn, workspace: str) -> tuple[int, JsonObject]:
+@dataclass(frozen=True)
+class Answered:
+    """What became of it: 201 or 200 and its score, or why it was not stored."""
+
+    run_id: str | None
+    status: int
+    score: JsonObject | None = None
+    problem: ProblemError | None = None
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A run that was understood: its place among those sent with it, and where it belongs."""
+
+    place: int
+    body: RunIn
+    workspace: str
+    finished: Finished
+
+
+def ingest_many(service: "Service", sent: Sequence[Sent]) -> list[Answered]:
+    """Store and score runs in their order, those of a workspace in one transaction; one that is wrong spoils no other.
+
+    201 and its score, or 200 and the score it got when it is stored already.
+    """
     at = now()
-    known = body.task_sha256 or ""
-    if not known and "task_id" in body.model_fields_set:
-        known = service.reads.task(workspace, body.task_id) or ""
+    answers: dict[int, Answered] = {}
+    homes: dict[str, list[_Read]] = {}
+    for place, one in enumerate(sent):
+        found = _read(service, one, place, at)
+        if isinstance(found, Answered):
+            answers[place] = found
+        else:
+            homes.setdefault(found.workspace, []).append(found)
+    for reads in homes.values():
+        answers |= {read.place: told for read, told in zip(reads, _store(service, reads, at), strict=True)}
+    return [answers[place] for place in range(len(sent))]
+
+
+def _read(service: "Service", sent: Sent, place: int, at: str) -> "_Read | Answered":
+    run_id = None
     try:
-        saved = service.store.store_run(finished_of(body, workspace, known, at), scored_at=at)
-    except ConflictError:
-        earlier = _stored(service, body.run_id)
-        if earlier is None or earlier.workspace != workspace:
-            raise
-        again = finished_of(body, workspace, body.task_sha256 or earlier.task_sha256, earlier.finished_at)
-        saved = service.store.store_run(again, scored_at=at)  # the conflict again, if it is one
-    document = unranked(body.run_id) if saved.score is None else score_document(saved.score)
-    return (201 if saved.is_new else 200), document
+        body = parse(sent.data, RunIn)
+        run_id = body.run_id
+        workspace = sent.caller.home(body.workspace)
+        known = body.task_sha256 or ""
+        if not known and "task_id" in body.model_fields_set:
+            known = service.reads.task(workspace, body.task_id) or ""
+        return _Read(place, body, workspace, finished_of(body, workspace, known, at))
+    except (ProblemError, SteelyardError) as error:
+        return _refused(service, run_id, error)
 
 
-def _stored(service: Service, run_id: str) -> Run | None:
+def _store(service: "Service", reads: list[_Read], at: str) -> list[Answered]:
+    try:
+        saved = service.store.store_runs([read.finished for read in reads], scored_at=at)
+    except (InputError, RefusedError):  # of one of them: each by itself
+        return [_store_alone(service, read, at) for read in reads]
+    except SteelyardError as error:
+        return [_refused(service, read.body.run_id, error) for read in reads]
+    return [_told(service, read, found) for read, found in zip(reads, saved, strict=True)]
+
+
+def _store_alone(service: "Service", read: _Read, at: str) -> Answered:
+    try:
+        try:
+            return _told(service, read, service.store.store_run(read.finished, scored_at=at))
+        except ConflictError:
+            earlier = _stored(service, read.body.run_id)
+            if earlier is None or earlier.workspace != read.workspace:
+                raise
+        task = read.body.task_sha256 or earlier.task_sha256
+        again = finished_of(read.body, read.workspace, task, earlier.finished_at)
+        return _told(service, read, service.store.store_run(again, scored_at=at))  # the conflict again, if it is one
+    except (ProblemError, SteelyardError) as error:
+        return _refused(service, read.body.run_id, error)
+
+
+def _told(service: "Service", read: _Read, saved: Saved) -> Answered:
+    run_id = read.body.run_id
+    document = unranked(run_id) if saved.score is None else score_document(saved.score)
+    if saved.is_new:
+        service.metrics.scores.labels(document["tier"]).inc()
+    return Answered(run_id, 201 if saved.is_new else 200, document)
+
+
+def _refused(service: "Service", run_id: str | None, error: ProblemError | SteelyardError) -> Answered:
+    if isinstance(error, ProblemError):
+        return Answered(run_id, error.status, problem=error)
+    service.metrics.failures.labels(type(error).__name__).inc()
+    problem = problem_of(error)
+    if problem.status >= 500:
+        LOG.error("run %s: %s", run_id, error)
+    return Answered(run_id, problem.status, problem=problem)
+
+
+def _stored(service: "Service", run_id: str) -> Run | None:
     with service.database.read() as connection:
         record = connection.execute(RECORD, {"run_id": run_id}).scalar()
     return None if record is None else Run.model_validate_json(record)

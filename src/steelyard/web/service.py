@@ -1,14 +1,14 @@
 """What a server process holds: the store, the guard, the counters, and how a finished run comes in."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from steelyard.settings import Settings
 from steelyard.store.database import Store, open_store
 from steelyard.store.quick import QuickReads
-from steelyard.store.rows import instant
 from steelyard.store.tokens import token_key
 from steelyard.web.auth import Guard
+from steelyard.web.auth import now as now
+from steelyard.web.intake import Intake
 from steelyard.web.metrics import Metrics
 from steelyard.web.weighing import Scales
 
@@ -38,14 +38,11 @@ class Service:
         self.guard = Guard(self.reads, token_key(options.settings.home), options.host, options.rate)
         self.metrics = Metrics(self.store)
         self.scales = Scales(self)
+        self.intake = Intake(self)
 
     def close(self) -> None:
         """Finish what was begun and give all connections back."""
+        self.intake.close()
         self.guard.close()
         self.reads.close()
         self.store.close()
-
-
-def now() -> str:
-    """This instant, as it is stored."""
-    return instant(datetime.now(UTC).isoformat())

@@ -7,12 +7,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from steelyard.web.answers import NDJSON, answer, media_of, parse, read_body
+from steelyard.web.answers import NDJSON, answer, media_of, read_body
 from steelyard.web.auth import caller_of
-from steelyard.web.bodies import RunIn
 from steelyard.web.bulk import BulkAnswer
 from steelyard.web.documents import Score
-from steelyard.web.ingest import ingest
+from steelyard.web.ingest import Sent, ingest_many
+from steelyard.web.intake import LARGEST
 from steelyard.web.problems import ProblemError, documented
 
 if TYPE_CHECKING:
@@ -50,8 +50,14 @@ def router(service: "Service") -> APIRouter:
         if media_of(request) == NDJSON:
             return BulkAnswer(service, request, caller)
         data = await read_body(request, service)
-        status, document = await run_in_threadpool(lambda: ingest(service, parse(data, RunIn), caller))
-        return answer(request, document, status)
+        sent = Sent(data, caller)
+        if len(data) <= LARGEST:
+            told = await service.intake.take(sent)
+        else:
+            (told,) = await run_in_threadpool(ingest_many, service, [sent])
+        if told.problem is not None:
+            raise told.problem
+        return answer(request, told.score, told.status)
 
     @routes.post(
         "/v1/runs/bulk",
