@@ -77,6 +77,25 @@ def test_nothing_that_an_agent_wrote_does_anything(look: Callable[..., Any], add
     assert len(answer.body()) < 1_500_000
 
 
+def test_what_is_typed_into_a_form_comes_back_as_text(look: Callable[..., Any]) -> None:
+    """The editor, sent with mistakes and with a preview, shows what was typed and runs nothing of it."""
+    tab = look()
+    tab.goto("/new-scenario")
+    tab.wait_for_selector("html[data-ready]")
+    for field in ("name", "workspace", "r1.f.name", "r1.f.command", "s.f.image", "task_id", "tags"):
+        tab.fill(f'[name="{field}"]', HOSTILE)
+    for field in ("prompt", "s.f.setup", "s.y.stages", "yaml"):
+        tab.fill(f'textarea[name="{field}"]', HOSTILE)
+    for button in ("preview", "yaml", "save", "freeze"):
+        tab.click(f'button[value="{button}"]:not(.unseen)')
+        tab.wait_for_selector("[role=alert]")
+        tab.wait_for_selector("html[data-ready]")
+        assert tab.evaluate("window.pwned") is None
+        assert tab.locator("main script, main iframe, main img, main [onload], main [onerror]").count() == 0
+        assert tab.input_value('[name="r1.f.command"]') == HOSTILE
+    assert tab.wrongs == []
+
+
 def test_hidden_characters_are_shown_as_escapes(look: Callable[..., Any]) -> None:
     """Terminal codes and marks that turn text around can be read; template syntax is not computed."""
     tab = look()

@@ -82,6 +82,7 @@ def test_a_long_trajectory_comes_in_pages(pages: Served) -> None:
     failed = text_of(pages, "/runs/run_long?only=errors")
     assert re.findall(r'id="step-(\d+)"', failed)[:3] == ["7", "14", "21"]
     assert "no such file" in failed
+    assert 'href="/runs/run_long?step=2#step-7">in context' in failed
     with pages.client() as client:
         steps = client.get("/runs/run_long/steps.json?step=500").json()
     assert (steps["total"], steps["from"], steps["steps"][0]["step_id"], len(steps["steps"])) == (STEPS, 500, 500, 100)

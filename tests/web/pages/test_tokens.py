@@ -82,6 +82,7 @@ def test_other_scopes_have_no_page_of_tokens(guarded: Served, scope: str) -> Non
     with guarded.client() as client:
         sign_in(client, guarded.token("payments", scope))
         assert client.get("/tokens", headers=HTML).status_code == 403
+        assert 'href="/tokens"' not in client.get("/runs", headers=HTML).text
         assert client.get("/v1/tokens").status_code == 403
         secret = form(client, "/runs")
         assert client.post("/tokens", data={"csrf": secret}, headers=HTML).status_code == 403

@@ -161,6 +161,7 @@ def _work(service: "Service", request: Request, given: Fields, name: str | None)
     """Do what the pressed button says, and show the form again or what came of it."""
     caller = caller_of(request.scope)
     caller.need("write")
+    service.guard.confirm(caller)  # it may have been revoked while its form was still coming
     desk = _desk(service, caller, given, name)
     action, _, key = given.get("do", ["save"])[0].partition(":")
     if action in ("save", "preview", "freeze"):

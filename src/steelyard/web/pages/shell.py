@@ -64,6 +64,9 @@ def render(request: Request, template: str, status: int = 200, /, **values: Any)
 
     secret = form_secret(request)
     shared: dict[str, Any] = {"here": "", "twin": None, "notice": None, "narrow": False}
+    caller = request.scope["state"].get("caller")
+    if caller is not None and not caller.may("admin"):
+        shared["navigation"] = [place for place in NAVIGATION if place.name != "tokens"]
     still = request.scope["state"].get("still")
     if still is not None:  # the page becomes a file: there is no server behind it
         shared |= {"still": still, "navigation": still.navigation}

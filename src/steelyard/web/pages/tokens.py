@@ -51,6 +51,7 @@ def router(service: "Service") -> APIRouter:
 
 def _create(service: "Service", request: Request, caller: Caller, fields: dict[str, str]) -> Response:
     caller.need("admin")
+    service.guard.confirm(caller)  # it may have been revoked while its form was still coming
     given = {name: fields.get(name, "") for name in ("name", "workspace", "scope", "expires")}
     home = caller.workspace or given["workspace"] or "default"
     wanted = Wanted(home, given["name"] or "unnamed", given["scope"] or "read", given["expires"] or None)
@@ -68,6 +69,7 @@ def _create(service: "Service", request: Request, caller: Caller, fields: dict[s
 def _revoke(service: "Service", request: Request, token_id: str) -> Response:
     caller = caller_of(request.scope)
     known = {token["id"]: token for token in tokens_of(service, caller)}
+    service.guard.confirm(caller)
     if token_id not in known:
         raise ProblemError("not-found", f"no token {token_id[:60]!r} is stored here")
     revoke_token(service.database, token_id, at=now())
