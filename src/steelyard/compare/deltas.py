@@ -22,18 +22,19 @@ def pair_deltas(both: Sides, scores: Composites) -> "Floats":
     import numpy as np
 
     table = both.table
-    columns = [
-        both.difference(table.success.astype(np.float64)),
-        both.difference(table.number("total_cost_usd")),
-        both.difference(table.number("duration_seconds")),
-        both.difference(table.total_tokens),
-    ]
-    with np.errstate(invalid="ignore"):
-        columns.append(scores.candidate[both.paired_candidate] - scores.baseline[both.paired_baseline])
-    values = np.empty((len(columns[0]), len(columns)), order="F")
+    columns = (
+        table.success.astype(np.float64),
+        table.number("total_cost_usd"),
+        table.number("duration_seconds"),
+        table.total_tokens,
+    )
+    values = np.empty((len(both.paired_baseline), len(MEASURES)), order="F")
     for k, column in enumerate(columns):
-        values[:, k] = column
-    values[np.isinf(values)] = np.nan
+        values[:, k] = both.difference(column)
+    last = values[:, -1]
+    with np.errstate(invalid="ignore"):
+        np.subtract(scores.candidate[both.paired_candidate], scores.baseline[both.paired_baseline], out=last)
+    last[np.isinf(last)] = np.nan  # only a composite can be stated and not be finite
     return values
 
 

@@ -1,10 +1,17 @@
 """The runs that a reader of a regression looks at first: a few of each arm on every task that regressed."""
 
+from typing import TYPE_CHECKING
+
 from steelyard.compare.arms import shown
 from steelyard.compare.pairing import Composites, Sides
+from steelyard.compare.table import RecordTable
 from steelyard.compare.verdict import Judgement
 from steelyard.domain.comparison import NamedRun, TaskRow
 
+if TYPE_CHECKING:
+    from steelyard.compare.table import Floats
+
+NUMBERS = ("objective_passed", "objective_total", "duration_seconds", "total_cost_usd")
 MOST_TASKS = 50
 MOST_RUNS = 3  # of a task and arm
 
@@ -23,11 +30,12 @@ def named_runs(both: Sides, scores: Composites, judgement: Judgement, names: tup
         (names[0], both.baseline, table.task[both.baseline], scores.baseline),
     )
     found = []
+    columns = {name: table.number(name) for name in NUMBERS} | {"total_tokens": table.total_tokens}
     for row in regressed:
         for arm, rows, tasks, composites in arms:  # rows lie by task and repeat
             first, end = np.searchsorted(tasks, [codes[row.task_id], codes[row.task_id] + 1]).tolist()
             places = range(first, min(end, first + MOST_RUNS))
-            found += [_named(both, int(rows[place]), arm, float(composites[place])) for place in places]
+            found += [_named(table, columns, int(rows[place]), arm, float(composites[place])) for place in places]
     return tuple(found)
 
 
@@ -40,10 +48,8 @@ def regressed_tasks(judgement: Judgement) -> list[TaskRow]:
     return rows[:MOST_TASKS]
 
 
-def _named(both: Sides, row: int, arm: str, composite: float) -> NamedRun:
-    table = both.table
+def _named(table: RecordTable, columns: "dict[str, Floats]", row: int, arm: str, composite: float) -> NamedRun:
     error = int(table.error[row])
-    numbers = ("objective_passed", "objective_total", "duration_seconds", "total_cost_usd")
     return NamedRun(
         run_id=table.run_ids[row],
         task_id=table.tasks[table.task[row]],
@@ -51,7 +57,6 @@ def _named(both: Sides, row: int, arm: str, composite: float) -> NamedRun:
         repeat=int(table.repeat[row]),
         success=bool(table.success[row]),
         composite=shown(composite),
-        total_tokens=shown(float(table.total_tokens[row])),
         error_class=None if error < 0 else table.errors[error],
-        **{name: shown(float(table.number(name)[row])) for name in numbers},
+        **{name: shown(float(column[row])) for name, column in columns.items()},
     )

@@ -54,7 +54,11 @@ def weigh(
     """Compare two arms; the names may also stand in `spec`, and with two arms one of them is enough."""
     table = records if isinstance(records, RecordTable) else table_of(records)
     names = pick_arms(table.arms, baseline or spec.baseline, candidate or spec.candidate)
-    main = _weigh_two(table, names, spec, min_repeats, resamples)
+    main, spread = _at_once(
+        len(table),
+        partial(_weigh_two, table, names, spec, min_repeats, resamples),
+        partial(spreads, table, [*names, *(arm for arm in table.arms if arm not in names)]),
+    )
     judgement, pairs = main.judgement, main.pairs
     reasons = reasons_against(judgement, pairs.composite_delta, min_repeats)
     if judgement.verdict == "improved" and (default := decided_by_default(main.both, main.scores, spec, names)):
@@ -83,7 +87,7 @@ def weigh(
         against_baseline=_against_baseline(others),
         method=METHOD.format(resamples=f"{resamples:,}", flips="10,000"),
         named_runs=named_runs(main.both, main.scores, judgement, names),
-        spreads=spreads(table, [*names, *(arm for arm in table.arms if arm not in names)]),
+        spreads=spread,
     )
 
 

@@ -12,7 +12,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~!]|^[#+=-])")
 _MARKS = {"good": "✅", "bad": "❌", "even": "⚖️", "unknown": "❔"}
 OPEN_TASKS = 10
 _WORDS = frozenset(
-    ("remark", "answer", "reason", "reading", "see", "files", "decision", "failure modes", "judge")
+    ("remark", "verdict", "answer", "reason", "reading", "see", "files", "decision", "failure modes", "judge")
 )  # columns that hold words
 
 
