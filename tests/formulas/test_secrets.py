@@ -73,7 +73,7 @@ def example(rule: Rule, seed: int) -> str:
         match = re.search(rule.regex, text, re.MULTILINE)
         value = match.group(1).encode() if match else b""
         fits = rule.contains is None or re.search(rule.contains, value.decode())
-        if value and fits and entropy(value) >= rule.entropy and not placeholder.search(text):
+        if value and fits and entropy(value) >= rule.entropy and not placeholder.search(value.decode()):
             return text
     raise AssertionError(f"no example of {rule.name} could be drawn")
 
@@ -112,6 +112,12 @@ def test_every_rule_finds_what_it_describes(rule: Rule) -> None:
         "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYzR4kQ8sT2vLm",
         "datadog_api_key: 9f86d081884c7d659a2feaa0c55ad015",
         "const apiKey = `k8Zr2LmX9vTwQ1pY`;",
+        'System.setProperty("SERVICE_API_TOKEN", "q8Zr2LmX9vTwQ1pYk4Bn")',
+        "  api_token: q8Zr2LmX9vTwQ1pYk4Bn",
+        "service_secret ?= q8Zr2LmX9vTwQ1pYk4Bn",
+        "<ServiceApiKey>q8Zr2LmX9vTwQ1pYk4Bn</ServiceApiKey>",
+        'airtable_api_key ::= "k8Zr2LmX9vTwQ1pYz"',
+        'NSString *token = @"q8Zr2LmX9vTwQ1pYk4Bn";',
     ],
 )
 def test_secrets_without_a_form_of_their_own(line: str) -> None:
@@ -144,6 +150,13 @@ def test_secrets_without_a_form_of_their_own(line: str) -> None:
         "http://localhost:8000@x",
         "def password_reset_token(user_id: int) -> str:",
         "id = '123e4567-e89b-12d3-a456-426614174000'",
+        '"authorization": "Basic dXNlcm5hbWU6cGFzc3dvcmQ="',
+        '"SecretRoleArn": "arn:aws:iam::012345678901:role/my-access-role"',
+        '"PasswordLastUsed": "2016-09-24T16:18:07Z"',
+        'publicKeyToken="1fc8b3b9a1e18e3b"',
+        '"client.session-token": "s3.session-token"',
+        'SigningKeyLength = "RSA_2048_BIT"',
+        "token: base64url_without_padding_v2_of_3_bytes",
     ],
 )
 def test_what_is_no_secret_is_left_alone(line: str) -> None:

@@ -21,7 +21,9 @@ _PLACEHOLDER = (
 )
 # Values that are code or names rather than secrets: lookups, calls, addresses, paths, dotted or bare words.
 _CODE = (
-    rb"(?i)^(?:[$%@{<\[(]|env[:.]|process\.env|os\.|https?://|s3://|file:|/[a-z]|\./|\.\./)|[(){}\[\]]|^[a-z_.\-/:]+$"
+    rb"(?i)^(?:[$%@{<\[(]|env[:.]|process\.env|os\.|https?://|s3://|file:|arn:|urn:|/[a-z]|\./|\.\./|[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    rb"|[(){}\[\]]|^[a-z_.\-/:]+$|^(?-i:(?:(?:[a-z]+[0-9]{0,2}[a-z]*|[0-9]{1,2})[._:/-])+(?:[a-z]+[0-9]{0,2}|[0-9]{1,2}))$"
+    rb"|^(?-i:[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+)$"
 )
 _WORDS = (
     rb"^(?:password|passwd|passwort|pass|pwd|secret|token|test|testing|tests|sample|demo|fake|mock|foo|bar|baz|qux|"
@@ -30,9 +32,7 @@ _WORDS = (
     rb"invalid|valid|wrong|right|correct|bad|good|hash|hashed|v|prod|dev|local|db|app|service|account|private|public|"
     rb"rsa|sha|hmac|md|bcrypt|utf|base|jwt|oauth|openid|x|n|m|i)*$"
 )
-_ASSIGNED = (
-    r"(?i:{names})[A-Za-z0-9_. \t-]{{0,40}}[\"'\]]{{0,2}}[ \t]{{0,5}}(?:=|:|=>|:=|,)[ \t]{{0,5}}\\?[\"'`]?({value})"
-)
+_ASSIGNED = r"(?i:{names})[A-Za-z0-9_. \t-]{{0,40}}[\"'\]]{{0,2}}[ \t]{{0,5}}(?:={{1,3}}|:{{1,3}}=?|=>|\?=|>|\|\||,)[ \t]{{0,5}}\\?[\"'`]?({value})"
 # What may stand right before a token although it ends in a letter or digit: escapes of JSON, URLs and terminals.
 _ESCAPE_BEFORE = rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|(?:\x1b|u001b|x1b|033)\[[0-9;]*m)$"
 
@@ -50,6 +50,7 @@ class Rule:
     grouped: bool = False
     strict: bool = False
     contains: str | None = None
+    coded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ def _token_rule(name: str, spec: dict[str, Any]) -> Rule:
         grouped=grouped,
         strict=bool(spec.get("strict")),
         contains=spec.get("contains"),
+        coded=bool(spec.get("coded")),
     )
 
 
@@ -264,7 +266,20 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
         return False
     if rule.contains is not None and not _compiled(rule.contains).search(value):
         return False
-    return not (rule.strict and _reads_like_code(value))
+    if rule.strict and b"public" in data[max(0, start - 40) : start].lower():
+        return False
+    return not (rule.strict and _reads_like_code(_plain(value) if rule.coded else value))
+
+
+def _plain(value: bytes) -> bytes:
+    """What base64 hides; the value itself where it is none."""
+    import base64
+    import binascii
+
+    try:
+        return base64.b64decode(value + b"=" * (-len(value) % 4))
+    except binascii.Error:
+        return value
 
 
 def _reads_like_code(value: bytes) -> bool:
