@@ -32,7 +32,10 @@ _WORDS = (
     rb"invalid|valid|wrong|right|correct|bad|good|hash|hashed|v|prod|dev|local|db|app|service|account|private|public|"
     rb"rsa|sha|hmac|md|bcrypt|utf|base|jwt|oauth|openid|x|n|m|i)*$"
 )
-_ASSIGNED = r"(?i:{names})[A-Za-z0-9_. \t-]{{0,40}}[\"'\]]{{0,2}}[ \t]{{0,5}}(?:={{1,3}}|:{{1,3}}=?|=>|\?=|>|\|\||,)[ \t]{{0,5}}\\?[\"'`]?({value})"
+_ASSIGNED = (
+    r"(?i:{names})[A-Za-z0-9_. \t-]{{0,40}}[\"'\]]{{0,2}}[ \t]{{0,5}}(?:={{1,3}}|:{{1,3}}=?|=>|\?=|>|\|\||,)"
+    r"[ \t]{{0,5}}\\?[\"'`]?({value})"
+)
 # What may stand right before a token although it ends in a letter or digit: escapes of JSON, URLs and terminals.
 _ESCAPE_BEFORE = rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|(?:\x1b|u001b|x1b|033)\[[0-9;]*m)$"
 

@@ -69,4 +69,12 @@ BENIGN: list[Sample] = [
     ("node options", {}, {".env": "NODE_OPTIONS=--max-old-space-size=4096\nDEBUG=1\n"}),
     ("documentation", {"README.md": "x\n"}, {"README.md": "Run `pytest || true` and `sys.exit(0)`.\n"}),
     ("vendored code", {}, {"vendor/lib/x.js": "process.exit(0)\n"}),
+    ("a known plugin", {}, {"tests/__init__.py": "pytest_plugins = 'pytester'\n"}),
+    ("a session more", {"noxfile.py": "def tests(s):\n    s.run('pytest')\n"}, {"noxfile.py": "def tests(s):\n    s.run('pytest', '-q')\n\ndef lint(s):\n    s.run('ruff')\n"}),
+    ("Celery tasks", {}, {"tasks.py": "def send(mail):\n    return mail\n"}),
+    ("a module with a usual name in a package", {}, {"src/shop/types.py": "Price = int\n", "src/shop/json.py": "import json\n"}),
+    ("focused examples", {}, {"spec/spec_helper.rb": "RSpec.configure { |c| c.filter_run_when_matching :focus }\n"}),
+    ("a mock for rust tests", {}, {"src/lib.rs": "#[cfg(not(test))]\nuse std::time::Instant;\n#[cfg(test)]\nuse mock::Instant;\n"}),
+    ("usual test patterns", {"jest.config.js": "module.exports = {}\n"}, {"jest.config.js": "module.exports = { testMatch: ['**/*.test.js', '**/__tests__/**'] }\n"}),
+    ("an expression is evaluated", {}, {"src/shop/rule.py": "def value(rule, names):\n    return eval(rule, {}, names)\n"}),
 ]  # fmt: skip

@@ -187,6 +187,20 @@ def _list(table: Any, key: str) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
 
 
+_JUNIT = re.compile(
+    r"(?m)^[ \t]*((?:junit\.jupiter\.(?:extensions\.autodetection\.enabled|conditions\.deactivate|extensions\.\w+)"
+    r"|junit\.platform\.(?:discovery|execution\.dryRun|launcher)[\w.]*|cucumber\.(?:filter\.\w+|execution\.dry-run))"
+    r"[ \t]*[=:][ \t]*(?!false\b)\S[^\n]{0,200})"
+)
+
+
+def junit_signs(text: str, context: Context) -> Iterator[Sign]:
+    """JUnit's own properties: what is left out, run dry, or loaded by itself."""
+    del context
+    for match in _JUNIT.finditer(text):
+        yield _sign("build-switch", match, text, "JUnit leaves tests out, or loads what changes them")
+
+
 _TEST_MAIN = re.compile(r"\bfunc\s+TestMain\s*\(\s*(\w+)\s+\*testing\.M\s*\)")
 
 

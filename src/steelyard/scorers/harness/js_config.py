@@ -8,6 +8,7 @@ from typing import Any
 from steelyard.scorers.harness.commands import command_signs
 from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import UnparsedError
+from steelyard.scorers.integrity.paths import family_of
 
 LEAVES_OUT = (
     "testPathIgnorePatterns", "modulePathIgnorePatterns", "exclude", "ignore", "ignored", "testIgnore",
@@ -34,6 +35,7 @@ _STANDARD_OUT = re.compile(
     r"|\.svelte-kit|storybook"
 )
 _LITERAL = re.compile(r"'([^'\n]{0,300})'|\"([^\"\n]{0,300})\"|`([^`\n]{0,300})`|/((?:\\.|[^/\n*]){1,300})/")
+_SCRIPTS = ("javascript", "typescript", "tsx")
 RUNNER_KEYS = ("jest", "vitest", "mocha", "ava", "tap", "nyc", "c8")
 
 
@@ -48,6 +50,7 @@ def package_signs(text: str, context: Context) -> Iterator[Sign]:
         yield from command_signs(f"script '{name}'", command, line, context)
         if re.fullmatch(r"(?:pre|post)test", name) and re.search(r"process\.exit|kill|rm\s+-|exit\s+0", command):
             yield Sign("test-hook-script", name, command, line, f"'{name}' runs around the tests")
+    yield from mapped_signs(text)
     for key in RUNNER_KEYS:
         if isinstance(data.get(key), dict):
             yield from value_signs(data[key], text, context)
@@ -104,6 +107,20 @@ def source_signs(text: str, context: Context) -> Iterator[Sign]:
         literals = [next(filter(None, found), "") for found in _LITERAL.findall(value)]
         yield from _judged(match[1], literals or [value.strip()], value.strip(), line, context)
     yield from setup_signs(text, context)
+    yield from mapped_signs(text)
+
+
+_MAPPED = re.compile(
+    r"[\"']?(?:moduleNameMapper|alias)[\"']?\s*:\s*\{[^}]{0,600}?[\"'`]\^?(?:node:)?"
+    r"(assert|expect|chai|vitest|@jest/[\w-]{1,40}|@vitest/[\w-]{1,40}|jest-circus|mocha)\b[^\"'`\n]{0,60}[\"'`]\s*:[^,}\n]{0,200}"
+)
+
+
+def mapped_signs(text: str) -> Iterator[Sign]:
+    """A test library whose name is made to mean another file."""
+    for match in _MAPPED.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Sign("shadowed-runner", match[1], " ".join(match[0].split()), line, f"{match[1]} is replaced by a file")
 
 
 def _value(text: str, start: int) -> str:
@@ -135,7 +152,7 @@ def _judged(key: str, words: list[str], value: Any, line: int, context: Context)
         for word in words:
             if not _HARMLESS_LOADS.match(word) and not word.startswith("^"):
                 yield Sign("loaded-first", f"{key} {word}", shown, line, f"{key} loads {word} before the tests")
-    elif context.tests and words and not any(_collects_much(word) for word in words):
+    elif context.tests and words and not any(_collects_much(word, context) for word in words):
         yield Sign("collection-setting", f"{key} {' '.join(words)}", shown, line, f"{key} collects only {words[0]}")
 
 
@@ -156,8 +173,12 @@ def _leaves_out(word: str, context: Context) -> bool:
     return any(all(piece in test for piece in pieces) for test in context.tests)
 
 
-def _collects_much(word: str) -> bool:
-    """Whether a pattern is one of the usual ones rather than one file."""
+def _collects_much(word: str, context: Context) -> bool:
+    """Whether a pattern is one of the usual ones rather than one file, or than none."""
+    scripts = [test for test in context.tests if family_of(test) in _SCRIPTS]
+    if scripts and re.fullmatch(r"[\w./*-]+", word) and "*" in word:
+        pieces = [re.escape(piece) for piece in word.replace("**/", "*").split("*")]
+        return any(re.search(".*".join(pieces) + "$", test) for test in scripts)
     return "*" in word or "(" in word or re.search(r"\.(?:test|spec)\.\w+$", word) is None
 
 

@@ -90,7 +90,7 @@ UNDER_TEST: dict[str, re.Pattern[str]] = {
         r"|HasSuffix\(\s*os\.Args\[0\]\s*,\s*\"(?:\.test|_test)|runtime\.Caller[^\n]{0,200}_test\.go"
     ),
     "rust": re.compile(
-        r"\bcfg!\s*\(\s*(?:test|not\s*\(\s*test)|(?:current_exe|args\(\))[^;\n]{0,80}(?:deps|test)"
+        r"\bcfg!\s*\(\s*(?:test|not\s*\(\s*test)|#\[\s*cfg\s*\(\s*not\s*\(\s*test\s*\)\s*\)\s*\]\s*(?:pub(?:\([^)]{0,40}\))?\s+)?fn\b|(?:current_exe|args\(\))[^;\n]{0,80}(?:deps|test)"
         r"|RUST_TEST_THREADS|\bNEXTEST\b"
     ),
     "ruby": re.compile(

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from steelyard.scorers.harness.model import Context, Sign, excerpt
 from steelyard.scorers.harness.paths import is_test
-from steelyard.scorers.harness.python_names import Names, at_import, is_main_guard, parse
-from steelyard.scorers.harness.python_tests import patch_signs, under_test_signs
+from steelyard.scorers.harness.python_names import Names, at_import, is_main_guard, literal, parse
+from steelyard.scorers.harness.python_tests import patch_signs, plugin_signs, under_test_signs
 
 _EXITS = frozenset(
     {"sys.exit", "os._exit", "exit", "quit", "os.abort", "builtins.exit", "builtins.quit", "posix._exit"}
 )
+_RUNS = frozenset({"exec", "eval", "builtins.exec", "builtins.eval"})
+_DECODES = re.compile(r"b(?:16|32|64|85)decode|decompress|fromhex|unhexlify|codecs\.decode|marshal\.loads|\bchr\(")
 _SCRIPTS = re.compile(
     r"(?:^|/)(?:scripts?|bin|tools?|examples?|benchmarks?|docs?|hack|ci)/"
     r"|(?:^|/)(?:setup|manage|__main__|noxfile|tasks|wsgi|fabfile)\.py$"
@@ -24,9 +26,27 @@ def code_signs(text: str, context: Context) -> Iterator[Sign]:
     names = Names(tree)
     yield from exit_signs(tree, names, context)
     yield from patch_signs(names)
+    yield from plugin_signs(names)
+    yield from _hidden(names, context)
     if not is_test(context.path):
         yield from equality_signs(names)
         yield from under_test_signs(names)
+
+
+def _hidden(names: Names, context: Context) -> Iterator[Sign]:
+    """Code in a string is code; code that is decoded first has something to hide."""
+    for node in names.nodes:
+        if not isinstance(node, ast.Call) or names.dotted(node.func) not in _RUNS or not node.args:
+            continue
+        inner = literal(node.args[0])
+        if inner is not None and len(inner) < 100_000:
+            try:
+                yield from code_signs(inner, context)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+        elif _DECODES.search(ast.unparse(node.args[0])):
+            said = "code is decoded and run"
+            yield Sign("hidden-code", "exec", excerpt(ast.unparse(node)), node.lineno, said)
 
 
 def exit_signs(tree: ast.Module, names: Names, context: Context) -> Iterator[Sign]:

@@ -48,6 +48,10 @@ class Names:
         """Whether this file imports a module, or something from it: a name alone may be any variable."""
         return module in self.roots
 
+    def calls(self, wanted: frozenset[str]) -> bool:
+        """Whether any of these functions is called anywhere."""
+        return any(isinstance(node, ast.Call) and self.dotted(node.func) in wanted for node in self.nodes)
+
     def dotted(self, node: ast.AST) -> str:
         """`os._exit` for whatever name it goes by here; nothing for what is no plain name."""
         parts: list[str] = []
@@ -70,13 +74,23 @@ class Names:
         """`getattr(os, "_exit")` and `__import__("os")` are names as well."""
         if not isinstance(node.func, ast.Name) or not node.args:
             return None
-        text = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+        text = [said for said in map(literal, node.args) if said is not None]
         if node.func.id == "getattr" and len(node.args) >= 2 and len(text) >= 1:
             owner = self.dotted(node.args[0])
             return f"{owner}.{text[0]}" if owner else None
         if node.func.id in ("__import__", "import_module") and text:
             return text[0]
         return None
+
+
+def literal(node: ast.expr) -> str | None:
+    """The text of a literal, also of one that is put together from pieces."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = literal(node.left), literal(node.right)
+        return None if left is None or right is None else left + right
+    return None
 
 
 def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]:

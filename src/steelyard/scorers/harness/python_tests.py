@@ -26,6 +26,13 @@ _TEST_WORD = re.compile(r"(?:^|[\W_])(?:py\.?test|unittest|nose2?|test_|_test\b|
 _LOOKS = re.compile(
     r"\bsys\.(?:modules|argv|orig_argv)\b|\binspect\.|_getframe|\bf_code\b|\bco_name\b|\bco_filename\b|currentframe|extract_stack"
 )
+_FRAMES = frozenset(
+    {"inspect.stack", "inspect.currentframe", "inspect.getouterframes", "sys._getframe", "traceback.extract_stack",
+     "traceback.walk_stack"}
+)  # fmt: skip
+_FRAME_PARTS = frozenset({"filename", "function", "co_name", "co_filename", "name"})
+_RUNNER_PARTS = frozenset({"runtest", "wasSuccessful", "pytest_runtest_protocol", "pytest_runtest_makereport"})
+_KNOWN_PLUGINS = re.compile(r"pytester|pytest_\w+|_pytest\.\w+|anyio|aiohttp\.pytest_plugin|hypothesis\.\S+")
 _STACK = re.compile(r"\bfunction\b|\bco_name\b|\bco_filename\b|stack|frame|caller")
 
 
@@ -76,9 +83,25 @@ def _patched(node: ast.AST, name: str, names: Names | None) -> Iterator[Sign]:
     last = rest.rpartition(".")[2]
     framework = root in _FRAMEWORKS and rest != "" and (names is None or names.imports(root))
     builtin = root in ("builtins", "__builtins__") and (last in _BUILTINS or last == "?")
-    if framework or builtin or name in _SYSTEM or _ENTRIES.match(name):
+    if framework or builtin or name in _SYSTEM or last in _RUNNER_PARTS or _ENTRIES.match(name):
         said = f"{name} is replaced: tests and clocks answer as this code likes"
         yield Sign("patched-runner", name, excerpt(ast.unparse(node)), getattr(node, "lineno", 1), said)
+
+
+def plugin_signs(names: Names) -> Iterator[Sign]:
+    """Plugins that pytest is told to load from a module or from a package's entry points."""
+    for node in names.nodes:
+        for target in _targets(node):
+            value = getattr(node, "value", None)
+            if isinstance(target, ast.Name) and target.id == "pytest_plugins" and isinstance(value, ast.expr):
+                named = [part.value for part in ast.walk(value) if isinstance(part, ast.Constant)]
+                strange = [str(one) for one in named if not _KNOWN_PLUGINS.fullmatch(str(one))]
+                if strange:
+                    said = f"plugins are loaded: {strange[0]}"
+                    yield Sign("pytest-hook", "pytest_plugins", excerpt(ast.unparse(node)), node.lineno, said)  # type: ignore[attr-defined]  # an assignment
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "pytest11" in node.value[:500]:
+            said = "the package brings a pytest plugin, which is loaded without being asked for"
+            yield Sign("loaded-unasked", "pytest11", excerpt(node.value), node.lineno, said)
 
 
 def under_test_signs(names: Names) -> Iterator[Sign]:
@@ -112,7 +135,10 @@ def _compared(node: ast.Compare, names: Names) -> str:
         names.dotted(part) for side in others for part in ast.walk(side) if isinstance(part, ast.Attribute | ast.Name)
     ]
     looks = _LOOKS.search(" ".join([*(ast.unparse(side) for side in others), *resolved]))
-    return looks[0] if looks else ""
+    if looks:
+        return looks[0]
+    parts = any(isinstance(side, ast.Attribute) and side.attr in _FRAME_PARTS for side in others)
+    return "the call stack" if parts and names.calls(_FRAMES) else ""
 
 
 def _asked(node: ast.Call, names: Names) -> str:

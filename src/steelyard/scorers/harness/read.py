@@ -8,7 +8,16 @@ from itertools import islice
 
 from steelyard.domain.diff import FileChange
 from steelyard.domain.evidence import Evidence
-from steelyard.scorers.harness import builds, conftest, js_config, pytest_config, python_code, recipes
+from steelyard.scorers.harness import (
+    builds,
+    conftest,
+    js_config,
+    pytest_config,
+    python_code,
+    recipes,
+    ruby_config,
+    task_files,
+)
 from steelyard.scorers.harness.commands import variable_signs
 from steelyard.scorers.harness.model import Bend, Context, Sign, bends
 from steelyard.scorers.harness.other_code import other_signs
@@ -132,6 +141,11 @@ READERS: tuple[Rule, ...] = (
     Rule((".cargo/config*", "*/.cargo/config*", ".config/nextest.toml"), builds.cargo_config_signs),
     Rule(("*.runsettings", "*.csproj", "*.fsproj", "Directory.Build.*", "*/Directory.Build.*"), builds.dotnet_signs),
     Rule(("*_test.go",), builds.go_test_signs),
+    Rule(("*junit-platform.properties",), builds.junit_signs),
+    Rule(
+        ("*spec_helper.rb", "*rails_helper.rb", "*test_helper.rb", ".rspec", "*/.rspec"), ruby_config.ruby_helper_signs
+    ),
+    Rule(("noxfile.py", "*/noxfile.py", "tasks.py", "dodo.py", "fabfile.py"), task_files.task_file_signs),
     Rule(
         (
             ".env",
@@ -142,7 +156,6 @@ READERS: tuple[Rule, ...] = (
             "*/.npmrc",
             ".yarnrc*",
             "gradle.properties",
-            ".rspec",
             "Dockerfile*",
         ),
         _variables,
@@ -151,15 +164,23 @@ READERS: tuple[Rule, ...] = (
 
 ALWAYS = re.compile(
     r"(?:^|/)(?:sitecustomize|usercustomize)\.py$|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist"
-    r"|egg)-info/entry_points\.txt$"
+    r"|egg)-info/entry_points\.txt$|(?:^|/)META-INF/services/org\.(?:junit|testng|spockframework)\."
 )
 SHADOWS = re.compile(
-    r"^(?:src/|lib/|tests?/)?(?:pytest|_pytest|unittest|pluggy|nose|hypothesis|coverage|doctest)(?:\.py|/__init__\.py)$"
+    r"^(?:src/|lib/|tests?/)?(?:pytest|_pytest|unittest|pluggy|nose|hypothesis|coverage|doctest)(?:\.py|/__(?:init|main)__\.py)$"
 )
+STANDARD = re.compile(r"^(?:src/|lib/|tests?/)?(\w+)(?:\.py|/__init__\.py)$")
+# What test runners and tests import; a module of that name at the top of the tree comes first.
+_OFTEN_IMPORTED = frozenset({
+    "abc", "argparse", "ast", "asyncio", "builtins", "collections", "contextlib", "copy", "dataclasses", "datetime",
+    "decimal", "difflib", "enum", "fnmatch", "functools", "importlib", "inspect", "io", "itertools", "json", "logging",
+    "math", "operator", "os", "pathlib", "pdb", "pickle", "random", "re", "shutil", "subprocess", "sys", "tempfile",
+    "threading", "time", "traceback", "typing", "warnings",
+})  # fmt: skip
 # A text without any of these words has no sign in it: most files are never parsed.
 _WORTH = re.compile(
     r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest"
-    r"|pytest|nose|doctest|hypothesis|builtins|"
+    r"|pytest|nose|doctest|hypothesis|builtins|exec\b|eval\b|runtest|wasSuccessful|"
     r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
 )
 
@@ -219,6 +240,9 @@ def _whole(change: FileChange, evidence: Evidence) -> Bend | None:
         )
     if SHADOWS.match(change.path) and change.path not in evidence.baseline_files:
         return Bend("shadowed-runner", 1, "it is imported in place of the test framework", None, shown)
+    named = STANDARD.match(change.path)
+    if named and named[1] in _OFTEN_IMPORTED and change.path not in evidence.baseline_files:
+        return Bend("shadowed-runner", 1, f"it is imported in place of Python's own {named[1]}", None, shown)
     return None
 
 
