@@ -458,6 +458,19 @@ def test_files_that_outgrow_the_quota_end_the_command(open_sandbox: Open) -> Non
 
 
 @pytest.mark.parametrize("provider", HOST, indirect=True)
+def test_a_command_that_said_enough_is_ended(sandbox: Sandbox) -> None:
+    """Once its listener has had enough it is asked to end, and may still say its last words."""
+    script = "trap 'echo last words; exit 0' INT; echo one; echo two; while :; do sleep 0.05; done"
+    heard = bytearray()
+    command = Command(
+        ("/bin/sh", "-c", script), LONG_S, on_stdout=heard.extend, enough=lambda: b"two" in heard, polite=True
+    )
+    result = sandbox.exec(command)
+
+    assert (result.enough, result.timed_out, result.exit_code) == (True, False, 128 + signal.SIGXCPU)
+    assert result.stdout.text() == "one\ntwo\nlast words\n"
+
+
 def test_what_was_used_is_metered(open_sandbox: Open) -> None:
     """Before anything ran all is unknown; afterwards CPU time and peak memory are about what the command used."""
     sandbox = open_sandbox()

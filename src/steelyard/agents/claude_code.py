@@ -10,6 +10,7 @@ from steelyard.agents.base import Agent, Turn
 from steelyard.agents.claude_stream import ClaudeStream
 from steelyard.agents.program import Heard, ProgramAgent, Reader
 from steelyard.agents.streams import parse_object
+from steelyard.domain.usage import Usage
 from steelyard.formulas.prices import Price
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
@@ -81,6 +82,7 @@ class _Reader:
         self._stream = ClaudeStream(turn.prompt, model, prices)
         self._turn, self._sandbox = turn, sandbox
         self.feed: Callable[[bytes], None] = self._stream.feed
+        self.so_far: Callable[[], Usage] = self._stream.so_far
 
     def heard(self, result: ExecResult) -> Heard:
         """What the stream says, with per-message usage from the session file, which the stream does not have."""

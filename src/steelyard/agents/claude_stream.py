@@ -35,6 +35,8 @@ class ClaudeStream:
         self._since: list[dict[str, Any]] = []
         self._foreign = 0
         self._last_text = ""
+        self._taken_in = [0, 0, 0]  # input, cache read, cache write
+        self._last_key: str | None = None
         self._by_message: dict[str, dict[str, Any]] = {}
         self.session_id: str | None = None
         self.cwd: str | None = None
@@ -45,6 +47,10 @@ class ClaudeStream:
     def close(self) -> None:
         """The stream is over."""
         self._lines.close()
+
+    def so_far(self) -> Usage:
+        """What its requests took in until now; what they gave out stands in its last line only."""
+        return with_tokens(Usage(), [self._taken_in[0], None, *self._taken_in[1:]])
 
     def measured(self, session: Iterable[dict[str, Any]]) -> None:
         """Per-message usage, from the session file; only messages that the stream showed count."""
@@ -113,9 +119,18 @@ class ClaudeStream:
         if event.get("parent_tool_use_id"):
             draft.extra["parent_tool_use_id"] = event["parent_tool_use_id"]
         if draft.metrics is None and not ours:
-            draft.metrics = _metrics({**obj(message.get("usage")), "output_tokens": None})
+            used = {**obj(message.get("usage")), "output_tokens": None}
+            draft.metrics = _metrics(used)
+            self._take_in(key, _counts(used))
         for block in objects(message.get("content")):
             self._block(draft, block, ours or bool(draft.extra))
+
+    def _take_in(self, key: str | None, counts: list[int | None]) -> None:
+        """Count a request once, also where the transcript no longer keeps its steps apart."""
+        if key is None or key != self._last_key:
+            fresh, _, read, written = counts
+            self._taken_in = [a + (b or 0) for a, b in zip(self._taken_in, (fresh, read, written), strict=True)]
+        self._last_key = key
 
     def _block(self, draft: Draft, block: dict[str, Any], aside: bool) -> None:
         kind = block.get("type")

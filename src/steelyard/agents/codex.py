@@ -11,6 +11,7 @@ from steelyard.agents.base import Agent, Turn
 from steelyard.agents.codex_stream import CodexStream
 from steelyard.agents.program import Heard, ProgramAgent, Reader
 from steelyard.agents.streams import parse_object
+from steelyard.domain.usage import Usage
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
 OPENAI = "https://api.openai.com/v1"
@@ -87,6 +88,10 @@ class _Reader:
         self._stream = CodexStream(turn.prompt, model)
         self._turn, self._sandbox = turn, sandbox
         self.feed: Callable[[bytes], None] = self._stream.feed
+
+    def so_far(self) -> Usage:
+        """It tells its totals at its end only."""
+        return Usage()
 
     def heard(self, result: ExecResult) -> Heard:
         """What the stream says, with usage by response from the session file, which the stream does not have."""

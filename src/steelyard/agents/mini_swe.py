@@ -8,6 +8,7 @@ from pydantic import Field, PositiveInt, model_validator
 from steelyard.agents.base import Agent, Turn
 from steelyard.agents.mini_trajectory import read_trajectory
 from steelyard.agents.program import Heard, ProgramAgent, Reader
+from steelyard.domain.usage import Usage
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
 TRAJECTORY_LIMIT = 64 * 1024 * 1024
@@ -97,6 +98,10 @@ class _Reader:
 
     def feed(self, chunk: bytes) -> None:
         """What it prints is for people."""
+
+    def so_far(self) -> Usage:
+        """It keeps to a cost limit of its own, and tells nothing on the way."""
+        return Usage()
 
     def heard(self, result: ExecResult) -> Heard:
         """What the trajectory file says."""

@@ -10,6 +10,7 @@ from pydantic import model_validator
 from steelyard.agents.base import Agent, Turn
 from steelyard.agents.opencode_stream import OpenCodeStream
 from steelyard.agents.program import Heard, ProgramAgent, Reader
+from steelyard.domain.usage import Usage
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
 ANTHROPIC = "https://api.anthropic.com"
@@ -112,6 +113,7 @@ class _Reader:
     def __init__(self, turn: Turn, model: str | None) -> None:
         self._stream = OpenCodeStream(turn.prompt, model)
         self.feed: Callable[[bytes], None] = self._stream.feed
+        self.so_far: Callable[[], Usage] = self._stream.so_far
 
     def heard(self, result: ExecResult) -> Heard:
         """What the stream says."""

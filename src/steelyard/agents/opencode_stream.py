@@ -32,6 +32,10 @@ class OpenCodeStream:
         """The stream is over."""
         self._lines.close()
 
+    def so_far(self) -> Usage:
+        """The tokens of the steps that are finished."""
+        return with_tokens(Usage(), self._sums)
+
     def heard(self) -> Heard:
         """Everything, once the program has ended."""
         known = self._finishes > 0 and self._finishes >= self._started

@@ -14,7 +14,7 @@ from steelyard.agents.failures import decide, missing_key, one_line, silent
 from steelyard.domain.record import JsonObject
 from steelyard.domain.trajectory import Step
 from steelyard.domain.usage import Usage
-from steelyard.errors import InfraError, RunError
+from steelyard.errors import AgentError, InfraError, RunError
 from steelyard.formulas.prices import Price, cost_of, price_of
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
 
@@ -48,6 +48,9 @@ class Reader(Protocol):
 
     def feed(self, chunk: bytes) -> None:
         """The next bytes."""
+
+    def so_far(self) -> Usage:
+        """The tokens that its output has told of until now, at the least what it used; nothing where it tells none."""
 
     def heard(self, result: ExecResult) -> Heard:
         """Everything that was learned, also from files the program left behind."""
@@ -111,15 +114,19 @@ class ProgramAgent(Agent):
                 env=environment,
                 stdin=command.stdin,
                 on_stdout=reader.feed,
+                enough=lambda: self.over_budget(turn, reader.so_far()) is not None,
                 polite=True,
             )
         )
+        so_far = reader.so_far()
         heard = reader.heard(result)
-        return self._result(turn, result, heard, version)
+        return self._result(turn, result, heard, so_far, version)
 
-    def _result(self, turn: Turn, result: ExecResult, heard: Heard, version: str | None) -> TurnResult:
+    def _result(self, turn: Turn, result: ExecResult, heard: Heard, so_far: Usage, version: str | None) -> TurnResult:
         did = bool(heard.response.strip()) or bool(heard.usage.tool_calls)
         error = decide(result, heard.error, turn.timeout_s, heard.acted, self.executable)
+        if result.enough:
+            error = AgentError("budget_exceeded", f"ended while it worked: {self.over_budget(turn, so_far)}")
         if error is None:
             error = silent(result, heard.finished, did)
         used = heard.usage
@@ -144,6 +151,17 @@ class ProgramAgent(Agent):
             stderr=result.stderr,
             notes=(*heard.notes, *more),
         )
+
+    def over_budget(self, turn: Turn, used: Usage) -> str | None:
+        """Which part of the turn's budget is used up by what is known to be used; None while nothing is."""
+        if turn.budget_tokens is not None and used.known_tokens > turn.budget_tokens:
+            return f"it has used at least {used.known_tokens} tokens, of {turn.budget_tokens} left of limits.max_tokens"
+        if turn.budget_usd is None:
+            return None
+        cost = self.priced(used, self.model)[0].cost_usd
+        if cost is None or cost <= turn.budget_usd:
+            return None
+        return f"it has used at least ${cost:.4f}, of ${turn.budget_usd:.4f} left of limits.max_cost_usd"
 
     def priced(self, usage: Usage, model: str | None) -> tuple[Usage, list[str]]:
         """The usage with a cost from the price table, where the program told none."""

@@ -36,8 +36,9 @@ class Command:
     """What to run. A shell string goes in as ("/bin/sh", "-c", text); nothing an agent wrote ever becomes one.
 
     `cwd` is a path inside the sandbox, by default the tree. `env` is added to the sandbox's own environment.
-    `on_stdout` sees every chunk as it arrives, also those that `Captured` drops. With `polite`, running out of time
-    sends SIGINT first, then SIGTERM, then SIGKILL, so that an agent can still write its last line.
+    `on_stdout` sees every chunk as it arrives, also those that `Captured` drops; `enough` is asked after each of them,
+    and True ends the command. With `polite`, a command that has to end gets SIGINT, then SIGTERM, then SIGKILL, so that
+    an agent can still write its last line.
     """
 
     argv: tuple[str, ...]
@@ -46,6 +47,7 @@ class Command:
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes = b""
     on_stdout: Callable[[bytes], None] | None = None
+    enough: Callable[[], bool] | None = None
     polite: bool = False
 
 
@@ -58,7 +60,8 @@ def shell(text: str, timeout_s: float, **more: str) -> Command:
 class ExecResult:
     """How a command ended. Signal n is exit code 128 + n; a time-out is 124. `interrupted`: the harness stopped it.
 
-    `over_disk`: it was ended because the sandbox's files had outgrown `limits.disk_mb`.
+    `over_disk`: it was ended because the sandbox's files had outgrown `limits.disk_mb`; `enough`: because the command's
+    own `enough` said so.
     """
 
     exit_code: int
@@ -69,6 +72,7 @@ class ExecResult:
     out_of_memory: bool = False
     interrupted: bool = False
     over_disk: bool = False
+    enough: bool = False
 
     def tail(self, limit: int = 4000) -> str:
         """The end of what it printed, stdout then stderr, for people."""

@@ -95,7 +95,7 @@ class BwrapSandbox(HostSandbox):
     def finish(self, ended: Ended) -> ExecResult:
         """Tell bubblewrap's own failures, which are ours, from those of the command."""
         result = ended.result
-        stopped = result.timed_out or result.interrupted or result.over_disk or result.exit_code > 128
+        stopped = result.timed_out or result.interrupted or result.over_disk or result.enough or result.exit_code > 128
         said = result.stderr.head
         if not ended.started and result.exit_code == 126:  # arguments too long, for example
             return result

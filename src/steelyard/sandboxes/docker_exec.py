@@ -9,16 +9,16 @@ from contextlib import suppress
 from typing import Any
 
 from steelyard.errors import InfraError
-from steelyard.sandboxes.base import TIMED_OUT, Captured, Command, ExecResult
+from steelyard.sandboxes.base import Captured, Command, ExecResult
 from steelyard.sandboxes.capture import Capture
 from steelyard.sandboxes.docker_container import Container
 from steelyard.sandboxes.docker_engine import EngineError, engine_trouble
 from steelyard.sandboxes.process import (
     CHUNK,
+    CODES,
     INTERRUPTED,
     INTERRUPTER,
     LINGER_S,
-    OVER_DISK,
     PATIENCE_S,
     Reason,
 )
@@ -138,6 +138,8 @@ class _Running:
             self.captures[STDERR if stream == STDERR else STDOUT].add(piece)
             if stream != STDERR and self.command.on_stdout is not None:
                 self.command.on_stdout(piece)
+        if self.reason is None and self.told is None and self.command.enough is not None and self.command.enough():
+            self.stop("enough", time.monotonic())
 
     def feed(self) -> None:
         """Write what the command's stdin takes now; close it when all is written or nobody reads it."""
@@ -248,7 +250,7 @@ class _Running:
         assert self.told is not None  # noqa: S101  # watched to its end
         code = int(self.told["ExitCode"])
         if self.reason is not None:
-            code = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED, "disk": OVER_DISK}[self.reason]
+            code = CODES[self.reason]
         return ExecResult(
             exit_code=code if code >= 0 else 128 + signal.SIGKILL,
             duration_s=self.finished - self.began,
@@ -257,4 +259,5 @@ class _Running:
             timed_out=self.reason == "timeout",
             interrupted=self.reason == "interrupt",
             over_disk=self.reason == "disk",
+            enough=self.reason == "enough",
         )

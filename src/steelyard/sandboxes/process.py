@@ -22,7 +22,9 @@ LINGER_S = 0.25  # how long output is awaited from what a command left behind
 LONGEST_WAIT_S = 3600.0
 INTERRUPTED = 130
 OVER_DISK = 128 + signal.SIGXFSZ
-Reason = Literal["timeout", "interrupt", "disk"]
+ENOUGH = 128 + signal.SIGXCPU
+Reason = Literal["timeout", "interrupt", "disk", "enough"]
+CODES: dict[Reason, int] = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED, "disk": OVER_DISK, "enough": ENOUGH}
 
 
 class Interrupter:
@@ -207,6 +209,8 @@ class _Running:
         self.captures[fd].add(chunk)
         if fd == self.out and self.command.on_stdout is not None:
             self.command.on_stdout(chunk)
+        if self.reason is None and self.answer is None and self.command.enough is not None and self.command.enough():
+            self.stop("enough", time.monotonic())
         return len(chunk)
 
     def watch(self) -> None:
@@ -292,7 +296,7 @@ class _Running:
         code = os.waitstatus_to_exitcode(int(answer[1]))
         code = 128 - code if code < 0 else code
         if self.reason is not None:
-            code = {"timeout": TIMED_OUT, "interrupt": INTERRUPTED, "disk": OVER_DISK}[self.reason]
+            code = CODES[self.reason]
         used = Used(float(answer[2]), int(answer[3])).plus(Used(float(answer[4]), int(answer[5]))).plus(self.left)
         result = ExecResult(
             exit_code=code,
@@ -302,6 +306,7 @@ class _Running:
             timed_out=self.reason == "timeout",
             interrupted=self.reason == "interrupt",
             over_disk=self.reason == "disk",
+            enough=self.reason == "enough",
         )
         return Ended(result, used, self.reported())
 

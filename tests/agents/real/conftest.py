@@ -34,6 +34,7 @@ SCRIPTS: dict[str, list[Any]] = {
     "cut": [{"text": "half of it", "fault": {"cut_after": 3}}],
     "cut-once": [{"text": "whole", "fault": {"cut_after": 3, "times": 1}}],
     "overflow": [{"fault": {"overflow": True}}],
+    "endless": [{**MORE, "usage": {"input_tokens": 1000, "output_tokens": 10}} for _ in range(200)],
     "hang": [MORE, {"text": "never", "delay_s": 600}],
     "hang-at-once": [{"text": "never", "delay_s": 600}],
     "excuse": [
@@ -70,7 +71,7 @@ def take(model: ScriptedModel, sandbox: Sandbox) -> Take:
     """Takes a turn: `take(spec, script, before=…, **turn)`."""
 
     def turn_of(
-        spec: dict[str, Any], script: str, before: TurnResult | None = None, timeout_s: float = 120.0
+        spec: dict[str, Any], script: str, before: TurnResult | None = None, timeout_s: float = 120.0, **more: Any
     ) -> TurnResult:
         program = PROGRAMS / {"claude-code": "claude", "mini-swe-agent": "mini"}.get(spec["type"], spec["type"])
         agent: Agent = plugins.build("agents", {"program": str(program), **spec})
@@ -87,6 +88,7 @@ def take(model: ScriptedModel, sandbox: Sandbox) -> Take:
             session_id=None if before is None else before.session_id,
             env=env,
             spent=Usage() if before is None else before.usage,
+            **more,
         )
         return agent.run(turn, sandbox)
 

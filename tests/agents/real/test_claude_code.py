@@ -137,3 +137,14 @@ def test_a_guessed_price_is_not_believed(take: Take) -> None:
     assert any("prices" in note for note in unknown.notes)
     assert priced.usage.cost_source == "computed"
     assert priced.usage.cost_usd == pytest.approx((priced.usage.input_tokens or 0) / 1e6)
+
+
+def test_tokens_that_are_used_up_end_it_while_it_works(take: Take, model: ScriptedModel) -> None:
+    """It is asked to end as soon as its stream tells of more than is left, and what it used is kept."""
+    result = take(CLAUDE, "endless", budget_tokens=4500)
+
+    assert result.error is not None
+    assert result.error.error_class == "budget_exceeded"
+    assert "of 4500 left of limits.max_tokens" in str(result.error)
+    assert len(model.requests) < 100
+    assert (result.usage.input_tokens or 0) >= 5000

@@ -37,3 +37,12 @@ def test_a_refused_key(take: Take) -> None:
 
     assert result.error is not None
     assert result.error.error_class == "auth_failed"
+
+
+def test_money_that_is_used_up_ends_it_while_it_works(take: Take, model: ScriptedModel) -> None:
+    """Its finished steps have a price from the table: past the budget it is asked to end."""
+    result = take(OPENCODE, "endless", budget_usd=0.0045)
+
+    assert result.error is not None
+    assert result.error.error_class == "budget_exceeded"
+    assert len(model.requests) < 100
