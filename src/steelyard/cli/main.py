@@ -61,6 +61,9 @@ def _run(arguments: list[str]) -> int:
         _complain(str(error) if isinstance(error, PlacedError) else f"steelyard: {error}")
         return 2 if isinstance(error, InputError) else 3
     except KeyboardInterrupt:
+        import signal
+
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # pressed again, it would only spoil the last clearing up
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,6 +10,7 @@ from steelyard.scorers.base import Scorer
 from steelyard.scorers.integrity.analyse import notes, pairs
 from steelyard.scorers.integrity.compare import MAX_FINDINGS, removed_checks
 from steelyard.scorers.integrity.weaken import effective, weakenings
+from steelyard.scorers.paths import files
 
 
 class AssertionsNotWeakened(Scorer):
@@ -27,7 +28,9 @@ class AssertionsNotWeakened(Scorer):
             return not_applicable("no test file changed")
         before = sum(len(pair.before.checks) for pair in changed)
         after = sum(len(pair.after.checks) for pair in changed)
-        said = f"assertions in {len(changed)} changed test files: {before} before, {after} after{notes(changed)}"
+        said = (
+            f"assertions in {files(len(changed), 'changed test file')}: {before} before, {after} after{notes(changed)}"
+        )
         findings = weakenings(changed)
         could, can = effective(changed)
         if after < before or (can < could and not findings):

@@ -8,6 +8,7 @@ from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
 from steelyard.scorers.integrity.analyse import notes, pairs
 from steelyard.scorers.integrity.compare import MAX_FINDINGS, added_skips
+from steelyard.scorers.paths import files
 
 
 class NoNewSkips(Scorer):
@@ -25,7 +26,8 @@ class NoNewSkips(Scorer):
             return not_applicable("no test file changed")
         before = sum(len(pair.before.skips) for pair in changed)
         after = sum(len(pair.after.skips) for pair in changed)
-        said = f"skip markers in {len(changed)} changed test files: {before} before, {after} after{notes(changed)}"
+        where = files(len(changed), "changed test file")
+        said = f"skip markers in {where}: {before} before, {after} after{notes(changed)}"
         if after <= before:
             return passed(said)
         return failed(said, findings=tuple(added_skips(changed)[:MAX_FINDINGS]))

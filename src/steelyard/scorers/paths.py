@@ -56,6 +56,6 @@ def listed(paths: Iterable[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def files(count: int) -> str:
+def files(count: int, what: str = "file") -> str:
     """`1 file`, `2 files`."""
-    return f"{count} file" if count == 1 else f"{count} files"
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
