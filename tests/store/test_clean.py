@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steelyard.formulas.secrets import redact_text
 from steelyard.store.clean import clean_record, exact_json, storable
 
 
@@ -49,3 +50,19 @@ def test_what_a_person_wrote_is_kept_exactly() -> None:
     """A task's JSON is not redacted, or its sha256 would lie; only what UTF-8 can't hold is escaped."""
     assert json.loads(exact_json({"prompt": "NUL \0 and é"})) == {"prompt": "NUL \0 and é"}
     assert json.loads(exact_json({"prompt": "\udc80"})) == {"prompt": "\\x80"}
+
+
+KEYS = ["AKIAIOSFODNN7QYZP2LB", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "s3cr3t-value"]
+PIECES = [*KEYS, "x", "\n", '"', "token = ", "\0", "\udcff"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4), TEXTS)
+def test_the_look_at_all_texts_together_misses_nothing(texts: list[str], response: str) -> None:
+    """Whatever stands beside it, each text comes out as if it had been cleaned alone."""
+    record = {"run_id": "r", "final_response": response, "stages": [{"output_tail": text} for text in texts]}
+
+    cleaned = clean_record(record, ("s3cr3t-value",))
+
+    alone = [storable(redact_text(text, ("s3cr3t-value",))) for text in (response, *texts)]
+    assert [cleaned["final_response"], *(stage["output_tail"] for stage in cleaned["stages"])] == alone

@@ -161,6 +161,13 @@ def redact_text(text: Text, injected: Sequence[str] = ()) -> Text:
     return _redact(text, tuple(injected))
 
 
+def surely_clean(text: str, injected: Sequence[str] = ()) -> bool:
+    """Whether redacting this text, or any whole lines of it, would change nothing; False also when it is too long."""
+    data = text.encode("utf-8", "surrogatepass")
+    literal = _injected_pattern(tuple(injected))
+    return len(data) < BLOCK and (literal is None or literal.search(data) is None) and not _spans(data)
+
+
 def _redact(data: bytes, injected: tuple[str, ...]) -> bytes:
     literal = _injected_pattern(injected)
     if literal is not None:
