@@ -5,7 +5,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from steelyard.errors import InfraError
 
@@ -19,15 +19,18 @@ class Places:
     def __init__(self, places: Mapping[str, Path]) -> None:
         self.places = dict(places)
         self.tree = next(iter(places))
+        self._deepest = sorted(
+            ((_names(inside), host) for inside, host in places.items()), key=lambda one: -len(one[0])
+        )
 
     def locate(self, path: str) -> tuple[Path, tuple[str, ...]] | None:
         """The host directory a path belongs to, and the names below it; None when it leads elsewhere."""
-        whole = PurePosixPath(self.tree, path)
-        if ".." in whole.parts or "\0" in path:
+        names = _names(path if path.startswith("/") else f"{self.tree}/{path}")
+        if ".." in names or "\0" in path:
             return None
-        for inside in sorted(self.places, key=len, reverse=True):
-            if whole.is_relative_to(inside):
-                return self.places[inside], whole.relative_to(inside).parts
+        for inside, host in self._deepest:
+            if names[: len(inside)] == inside:
+                return host, names[len(inside) :]
         return None
 
     def read(self, path: str, limit: int) -> bytes | None:
@@ -71,6 +74,10 @@ class Places:
     def used_mb(self) -> float:
         """What all files in here take on the disk."""
         return sum(_blocks(directory) for directory in self.places.values()) / 2048
+
+
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(name for name in path.split("/") if name not in ("", "."))
 
 
 def _open_below(root: Path, names: tuple[str, ...], make: bool = False) -> int:

@@ -38,9 +38,12 @@ def sources(evidence: Evidence, globs: tuple[str, ...]) -> list[Source]:
 def _source(evidence: Evidence, change: FileChange, globs: tuple[str, ...]) -> Source | None:
     old = change.old_path or change.path
     was, is_now = is_test_path(old, globs), is_test_path(change.path, globs)
+    inline = not (was or is_now or globs) and may_hold_inline_tests(change.path)
+    if not (was or is_now or inline):
+        return None
     before = evidence.before(old) if change.kind != "added" else None
     after = evidence.after(change.path) if change.kind != "deleted" else None
-    if not (was or is_now) and not globs and may_hold_inline_tests(change.path):
+    if inline:
         was = before is not None and _INLINE_RUST.search(before) is not None
         is_now = after is not None and _INLINE_RUST.search(after) is not None
     if not (was or is_now):
