@@ -108,9 +108,13 @@ def _prepare(database: Database, tagged: Tagged) -> _Ready:
     blobs = clean_blobs(finished)
     with storing(f"storing run {finished.run.run_id}"):
         kept = {name: (*database.artifacts.put(data), len(data)) for name, data in blobs.items()}
-    cleaned = clean_record(finished.run.model_dump(), finished.secrets)
+    dumped = finished.run.model_dump()
+    cleaned = clean_record(dumped, finished.secrets)
     cleaned["artifacts"] = {**cleaned["artifacts"], **{name: sha for name, (sha, _, _) in kept.items()}}
-    run = Run.model_validate(cleaned, strict=False)
+    if cleaned is dumped:  # nothing had to be redacted: it is read back as it is
+        run = finished.run.model_copy(update={"artifacts": cleaned["artifacts"]})
+    else:
+        run = Run.model_validate(cleaned, strict=False)
     return _Ready(run, canonical_json(cleaned), tagged.tags, blobs, kept)
 
 
