@@ -26,14 +26,16 @@ def add_many(store: Store, count: int, workspace: str = "many", experiment: str 
     record = canonical_json(run.model_dump(mode="json"))
     with store.database.write("adding many runs") as connection:
         connection.execute(insert(schema.workspaces).values(id=workspace))
+        connection.execute(insert(schema.daily_scores), _days(workspace, count))
         for index in schema.runs.indexes:  # made again at the end, in one go each: much sooner done
             index.drop(connection)
-        for start in range(0, count, BATCH):
-            rows = [_row(base, record, number, count) for number in range(start, min(count, start + BATCH))]
+    for start in range(0, count, BATCH):
+        rows = [_row(base, record, number, count) for number in range(start, min(count, start + BATCH))]
+        with store.database.write("adding many runs") as connection:
             connection.execute(insert(schema.runs), rows)
-        for index in schema.runs.indexes:
+    for index in schema.runs.indexes:
+        with store.database.write("making an index") as connection:
             index.create(connection)
-        connection.execute(insert(schema.daily_scores), _days(workspace, count))
 
 
 def name_of(number: int) -> str:

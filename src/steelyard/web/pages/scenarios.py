@@ -206,6 +206,8 @@ def _finish(service: "Service", caller: Caller, desk: Desk, action: str) -> str 
     """Save, preview or freeze; the address to go on to, None when the form is shown again."""
     scenario = build(desk.draft, desk.kept)
     task = _task(desk, needed=action == "freeze") if action != "save" else None
+    if desk.before is None and action != "preview":
+        _check_name(desk)
     if scenario is None or desk.mistakes:
         return None
     if action == "preview":
@@ -227,6 +229,14 @@ def _finish(service: "Service", caller: Caller, desk: Desk, action: str) -> str 
     return f"/tasks/{made.task_id}?{urlencode({'workspace': made.workspace})}"
 
 
+def _check_name(desk: Desk) -> None:
+    """Whether a new scenario's name can be one."""
+    try:
+        parse(canonical_json({"name": desk.name}).encode(), ScenarioIn)
+    except ProblemError as error:
+        desk.wrong("name", *[line.removeprefix("name: ") for line in error.errors or [error.detail]])
+
+
 def _save(service: "Service", caller: Caller, desk: Desk, scenario: Scenario) -> stored.StoredScenario | None:
     """Store what was edited; the same again is no new revision."""
     try:
@@ -243,7 +253,7 @@ def _save(service: "Service", caller: Caller, desk: Desk, scenario: Scenario) ->
     except ConflictError:
         desk.wrong("name", "a scenario of this name is there already; give it another")
     except ProblemError as error:
-        desk.wrong("name", *[line.removeprefix("name: ") for line in error.errors or [error.detail]])
+        desk.wrong("form", *(error.errors or [error.detail]))
     return None
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steelyard.web.service import Service
 
 ENDS = (("30d", "in 30 days"), ("12h", "in 12 hours"), ("8w", "in 8 weeks"), ("52w", "in a year"), ("", "never"))
-REACH = {"read": "sees", "write": "sends runs, edits scenarios", "admin": "sets weights, makes tokens"}
+REACH = {"read": "looks at runs", "write": "sends runs, edits scenarios", "admin": "sets weights, makes tokens"}
 
 
 def router(service: "Service") -> APIRouter:
