@@ -91,6 +91,9 @@ def test_a_ledger_run_is_judged_only(shop: Shop) -> None:
     assert gates(runs["chat", "good"]) == ("N/A", "PASS", None)
     assert gates(runs["chat", "bad"]) == ("N/A", "FAIL", None)
     assert all(one["scorers"] == [] for one in runs.values())
+    told = shop.steelyard("run", "suite.yaml", "--task", "chat", "--sandbox", "local").stdout
+    passed = {line.split()[0]: line.split()[2] for line in told.splitlines()[1:4]}
+    assert passed == {"good": "1/1", "bad": "0/1", "wide": "1/1"}
 
 
 def test_show_tells_all_of_a_verdict(shop: Shop) -> None:

@@ -145,6 +145,19 @@ def test_an_image_of_the_task_replaces_the_dockerfile_of_its_scenario(place: Pat
     assert (tasks[1].dockerfile, tasks[1].image) == (None, "debian:13")
 
 
+def test_judges_of_a_panel_may_be_names_alone(place: Path) -> None:
+    """A name is a judge with its defaults; a wrong one is named at its place."""
+    text = "tasks:\n  - {id: t, prompt: p, judge: {judges: [openai, {type: canned}]}}\n"
+    text += "arms:\n  a: {agent: command, command: x}\n"
+
+    (task,) = load_suite(write(place, text)).tasks
+
+    assert [(judge["type"], judge["model"]) for judge in task.judge.judges] == [("openai", None), ("canned", "canned")]
+    (said,) = mistakes(place, text.replace("openai", "openia"))
+    assert said.endswith("did you mean 'openai'?")
+    assert ":2:41: tasks[0].judge.judges[0].type: unknown type" in said
+
+
 def test_every_mistake_is_named_at_once(place: Path) -> None:
     """Nothing is left for a second try: all of them come, in the order of the file."""
     text = """\

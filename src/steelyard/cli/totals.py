@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from steelyard.domain.run import Run
 from steelyard.formulas.gates import overall
 from steelyard.formulas.hidden import GapTally
+from steelyard.formulas.records import is_success
 
 INTEGRITY = {
     "tests_unmodified",
@@ -49,7 +50,7 @@ class ArmTotals:
         if one.run.is_infrastructure:
             return
         self.counted += 1
-        self.passed += overall(one.run.scorers) == "PASS"
+        self.passed += is_success(one.run)
         self.walls.append(one.run.wall_s)
         for values, value in (
             (self.composites, one.composite),

@@ -59,7 +59,9 @@ class JudgeSpec(Record):
     enabled: bool = True
     backend: str | None = None
     model: str | None = None
-    judges: tuple[JsonObject, ...] = ()
+    judges: tuple[JsonObject, ...] = Field(
+        default=(), json_schema_extra={"items": {"anyOf": [{"type": "string"}, {"type": "object"}]}}
+    )
 
 
 class Limits(Record):

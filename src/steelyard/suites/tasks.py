@@ -96,6 +96,8 @@ class Scenarios:
         specs = []
         for index, item in enumerate(panel.value):
             here = path(about, "judges", index)
+            if isinstance(item.value, str):  # a name alone is a judge as it comes
+                item = Node(item.at, {"type": item}, keys={"type": item.at})  # the same, spelled out
             if expect(item, dict, here, self.problems):
                 specs.append(parts.part("judges", item, item.plain(), self.problems, (self.root, here)))
         data["judge"]["judges"] = [spec for spec in specs if spec is not None]
