@@ -116,6 +116,12 @@ class Flaky(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         body = b'{"run_id": "x"}' if what == "200" else b"oops"
+        if "," in what:  # a status for each line of a bulk
+            results = enumerate(what.strip(",").split(","), 1)
+            body = b"".join(
+                b'{"line": %d, "status": %d, "problem": null}\n' % (n, int(status)) for n, status in results
+            )
+            what = "200"
         self.send_response(int(what))
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Retry-After", "0")
@@ -146,6 +152,24 @@ def test_what_fails_is_tried_again_with_the_same_body(flaky: str) -> None:
         assert client.add_run({"run_id": "x"}) == {"run_id": "x"}
     assert len(Flaky.seen) == 5
     assert set(Flaky.seen) == {b'{"run_id": "x"}'}
+
+
+def test_lines_that_could_not_be_stored_just_then_are_sent_again(flaky: str) -> None:
+    """Only those, until they are dealt with; a bulk that ended early is an error after the results that came."""
+    Flaky.plan = ["201,503,409,503,", "503,201,", "201,"]
+    sent = [{"run_id": name} for name in "abcd"]
+    with Client(flaky, timeout_s=DEADLINE_S) as client:
+        results = list(client.add_runs(sent))
+    assert [(result["line"], result["status"]) for result in results] == [(1, 201), (2, 201), (3, 409), (4, 201)]
+    assert [body.count(b"\n") for body in Flaky.seen] == [4, 2, 1]
+    assert Flaky.seen[2] == b'{"run_id": "b"}\n'
+
+    Flaky.plan = ["201,401,"]
+    with Client(flaky, timeout_s=DEADLINE_S) as client:
+        coming = client.add_runs(sent)
+        assert [next(coming)["status"] for _ in range(2)] == [201, 401]
+        with pytest.raises(RefusedByServer, match="answered 401"):
+            next(coming)
 
 
 def test_giving_up_and_refusals_are_one_line(flaky: str) -> None:

@@ -101,7 +101,32 @@ class _Shared:
         asked = response.headers.get("retry-after", "") if response is not None else ""
         if asked.isdigit():
             return min(float(asked), LONGEST_WAIT_S)
-        return float(min(0.2 * 2**tries, 10.0) * (0.5 + random.random()))
+        return _pause_s(tries)
+
+
+def _pause_s(tries: int) -> float:
+    """Twice as long with each try, and never in step with others."""
+    return float(min(0.2 * 2**tries, 10.0) * (0.5 + random.random()))
+
+
+def _to_send_again(results: list[JsonObject]) -> list[int]:
+    """The places of lines that the server could not deal with just then."""
+    return [place for place, result in enumerate(results) if result["status"] in AGAIN]
+
+
+def _put_in(results: list[JsonObject], places: list[int], newer: list[JsonObject]) -> None:
+    """Newer results in the places of those that were sent again."""
+    for place, result in zip(places, newer, strict=False):
+        results[place] = {**result, "line": place + 1}
+
+
+def _numbered(results: list[JsonObject], sent: int, line: int) -> Iterator[JsonObject]:
+    """Results with their lines counted through; an error when the server ended before it had dealt with all."""
+    for result in results:
+        yield {**result, "line": result["line"] + line}
+    if len(results) < sent:
+        last: JsonObject = results[-1] if results else {"status": 500, "problem": None}
+        raise RefusedByServer(last["status"], last["problem"] or {"detail": "the bulk ended early"})
 
 
 def _decoded(call: _Call, response: "httpx.Response") -> Any:
@@ -155,8 +180,14 @@ class Client(_Shared):
         """Report many; a result for each, in their order: `{line, status, run_id, score, problem}`."""
         rest, line = iter(documents), 0
         while batch := list(islice(rest, BULK)):
-            for result in self._do(_bulk(batch)):
-                yield {**result, "line": result["line"] + line}
+            results = self._do(_bulk(batch))
+            for tries in range(self.retries):
+                places = _to_send_again(results)
+                if not places:
+                    break
+                time.sleep(_pause_s(tries))
+                _put_in(results, places, self._do(_bulk([batch[place] for place in places])))
+            yield from _numbered(results, len(batch), line)
             line += len(batch)
 
     def add_experiment(self, experiment: Experiment, *, workspace: str | None = None) -> JsonObject:
@@ -238,8 +269,15 @@ class AsyncClient(_Shared):
         """Report many; a result for each, in their order."""
         rest, line = iter(documents), 0
         while batch := list(islice(rest, BULK)):
-            for result in await self._do(_bulk(batch)):
-                yield {**result, "line": result["line"] + line}
+            results = await self._do(_bulk(batch))
+            for tries in range(self.retries):
+                places = _to_send_again(results)
+                if not places:
+                    break
+                await asyncio.sleep(_pause_s(tries))
+                _put_in(results, places, await self._do(_bulk([batch[place] for place in places])))
+            for result in _numbered(results, len(batch), line):
+                yield result
             line += len(batch)
 
     async def add_experiment(self, experiment: Experiment, *, workspace: str | None = None) -> JsonObject:
