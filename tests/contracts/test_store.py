@@ -23,7 +23,7 @@ from steelyard.store.database import Store, open_store
 from steelyard.store.errors import ConflictError, NotFoundError, StoreError
 from steelyard.store.leases import LEASE_S, owner_name
 from steelyard.store.outbox import queue_size, trim_events
-from steelyard.store.progress import glance, pulse, read_progress, shapes, stamp, summary
+from steelyard.store.progress import Shape, glance, pulse, read_progress, shapes, stamp, summary
 from steelyard.store.prune import GRACE_S, prune
 from steelyard.store.reads import RunFilter
 from tests.store.support import AT, TASK, assert_scores_are_exact, experiment_of, finished, judged, run_of, scorer
@@ -69,7 +69,8 @@ def test_progress_counts_what_is_done_and_who_is_at_it(store: Store) -> None:
     assert read_progress(store.database, "exp_1", "elsewhere").done == 0
     seen = glance(store.database, "exp_1")
     assert (seen.finished, seen.cost_usd, seen.working, seen.more) == (2, 0.5, 2, False)
-    assert shapes(store.database, ["exp_1", "nope"]) == {"exp_1": (1, 1, 4)}
+    assert shapes(store.database, ["exp_1", "nope"]) == {"exp_1": Shape(1, 1, 4, {})}
+    assert summary(found, 4)["state"] == summary(found, 4, alive=True)["state"] == "running"
     store.release(owner)
     assert summary(read_progress(store.database, "exp_1"), 4)["state"] == "stopped"
 

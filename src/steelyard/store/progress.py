@@ -118,31 +118,51 @@ class Glance:
     cost_usd: float
     working: int
     more: bool
+    last_finished: str | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an experiment was planned as, and its settings."""
+
+    tasks: int
+    arms: int
+    repeats: int
+    settings: JsonObject
+
+    @property
+    def planned(self) -> int:
+        """How many runs that makes."""
+        return self.tasks * self.arms * self.repeats
 
 
 def glance(database: Database, experiment: str) -> Glance:
     """The first few thousand runs of an experiment, counted: costs the same however many there are."""
     one = (
-        select(_RUNS.cost_usd, _RUNS.replaced, _RUNS.infrastructure)
+        select(_RUNS.cost_usd, _RUNS.replaced, _RUNS.infrastructure, _RUNS.finished_at)
         .where(_RUNS.experiment == experiment)
         .limit(MOST_COUNTED + 1)
         .subquery()
     )
     done = func.count().filter(one.c.replaced == 0, one.c.infrastructure == 0)
-    query = select(func.count(), done, func.coalesce(func.sum(one.c.cost_usd), 0.0)).select_from(one)
+    cost = func.coalesce(func.sum(one.c.cost_usd), 0.0)
+    query = select(func.count(), done, cost, func.max(one.c.finished_at)).select_from(one)
     with database.read() as connection:
-        every, finished, cost = connection.execute(query).one()
+        every, finished, spent, last = connection.execute(query).one()
         working = _working(connection, experiment)
-    return Glance(int(finished), float(cost), working, int(every) > MOST_COUNTED)
+    return Glance(int(finished), float(spent), working, int(every) > MOST_COUNTED, last)
 
 
-def shapes(database: Database, ids: Sequence[str]) -> dict[str, tuple[int, int, int]]:
-    """How many tasks, arms and repeats each experiment was planned with."""
+def shapes(database: Database, ids: Sequence[str]) -> dict[str, Shape]:
+    """How each experiment was planned."""
     table = schema.experiments
     with database.read() as connection:
         found = connection.execute(select(table.c.id, table.c.record).where(table.c.id.in_(ids))).all()
     records = {row.id: from_json(row.record) for row in found}
-    return {name: (len(each["tasks"]), len(each["arms"]), int(each["repeats"])) for name, each in records.items()}
+    return {
+        name: Shape(len(each["tasks"]), len(each["arms"]), int(each["repeats"]), each.get("settings") or {})
+        for name, each in records.items()
+    }
 
 
 def _mine(experiment: str, workspace: str | None) -> "list[ColumnElement[bool]]":
@@ -200,12 +220,13 @@ def _pace(finished: list[str]) -> float | None:
     return (times[-1] - times[0]).total_seconds() / (len(times) - 1)
 
 
-def summary(progress: Progress, planned: int | None) -> JsonObject:
-    """Progress as programs read it; `planned` is None where nobody described the experiment."""
+def summary(progress: Progress, planned: int | None, *, alive: bool = False) -> JsonObject:
+    """Progress as programs read it; `planned` is None where nobody said, `alive` that somebody elsewhere is at it."""
     missing = None if planned is None else max(0, planned - progress.done)
-    state = "running" if progress.working else "finished" if not missing else "stopped"
+    running = progress.working > 0 or (alive and bool(missing))
+    state = "running" if running else "finished" if not missing else "stopped"
     eta = None
-    if progress.working and missing and progress.pace_s is not None:
+    if running and missing and progress.pace_s is not None:
         eta = round(progress.pace_s * missing, 1)
     return {
         "state": state,

@@ -98,7 +98,7 @@ def test_arms_of_two_experiments_are_weighed_together(pages: Served) -> None:
     """An arm that both have is followed by its experiment; the twin says the same; nothing is guessed."""
     unclear = text_of(pages, "/compare?experiment=exp_mixed&experiment=exp_gain")
     assert "choose which arm is the baseline" in unclear
-    assert "<option>before</option>" in unclear
+    assert '<option value="before">before</option>' in unclear
     page = text_of(
         pages, "/compare?experiment=exp_apart&experiment=exp_part&baseline=first@exp_apart&candidate=second@exp_part"
     )

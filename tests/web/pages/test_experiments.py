@@ -1,6 +1,7 @@
 """Experiments: the list, one that is finished, one that stopped, and one that goes on in another process."""
 
 import json
+import re
 import signal
 import subprocess
 import threading
@@ -16,7 +17,7 @@ from steelyard.domain.run import Cell
 from steelyard.store.leases import owner_name
 from tests.web.pages.test_run import text_of
 from tests.web.pages.weighed import create, save
-from tests.web.server import DEADLINE_S, STEELYARD, Served, environment, serving
+from tests.web.server import DEADLINE_S, STEELYARD, Served, environment, run_body, serving
 
 SUITE = """
 workspace: live
@@ -113,6 +114,29 @@ def _next(lines: Iterator[str]) -> tuple[str, Any]:
         elif line.startswith("data: "):
             return kind, json.loads(line.removeprefix("data: "))
     raise AssertionError("the stream ended")
+
+
+def test_runs_that_are_reported_from_elsewhere_are_followed_too(live: Served) -> None:
+    """Nobody claims cells here: that it goes on is told by runs that come in, and by nothing missing that it ended."""
+    task = {"id": "t", "prompt": "Do.", "seed": {"empty": True}}
+    body = {"id": "exp_away", "tasks": [task], "arms": [{"name": "a", "agent": {"type": "x"}}], "repeats": 2}
+    with live.client() as client:
+        assert client.post("/v1/experiments", json=body).status_code == 201
+        assert client.get("/v1/experiments/exp_away/progress").json()["state"] == "running"
+        assert re.search(r"exp_away</a></td><td[^>]*><span class=\"badge even\">running", text_of(live, "/experiments"))
+        with client.stream("GET", "/v1/experiments/exp_away/events") as answer:
+            lines = answer.iter_lines()
+            assert _next(lines)[1]["finished"] == 0
+            heard = []
+            for number in (1, 2):
+                run = run_body(
+                    number, run_id=f"away-{number}", experiment="exp_away", task_id="t", arm="a", repeat=number
+                )
+                with live.client() as other:
+                    assert other.post("/v1/runs", json=run).status_code == 201
+                heard += [_next(lines)[0] for _ in range(2)]
+            assert heard == ["run", "progress"] * 2
+            assert _next(lines) == ("end", {"state": "finished"})
 
 
 def test_a_revoked_token_ends_its_stream(live: Served) -> None:

@@ -1,5 +1,6 @@
 """Experiments to weigh: a mixed one with three arms, a clear gain, one arm alone, one without pairs, a hostile one."""
 
+import zlib
 from typing import Any
 
 from steelyard.domain.experiment import Experiment, Finished
@@ -7,6 +8,7 @@ from steelyard.domain.run import Parity, Run
 from steelyard.domain.suite import Arm, CompareSpec, FrozenTask, Seed, Task
 from steelyard.domain.usage import Usage
 from steelyard.store.database import Store
+from steelyard.store.reads import RunFilter
 from tests.store.support import AT, judged, run_of, scorer
 
 TASKS = ("dates", "invoices", "off-by-one", "pagination", "retries", "rounding", "slugs", "time-zones")
@@ -76,20 +78,22 @@ def create(
 
 def save(store: Store, experiment: str, task: str, arm: str, repeat: int, good: int, **changes: Any) -> Run:
     """A run whose numbers follow from its names, so that every world is the same."""
-    known = len(store.runs(limit=1)) and store.runs(limit=1)[0]["seq"]
-    mixed = (known * 7919 + repeat * 131) % 97
+    known = len(store.runs(RunFilter(experiment=experiment), limit=1000))
+    mixed = zlib.crc32(f"{experiment} {task} {arm} {repeat}".encode("utf-8", "replace")) % 97
+    size = {"with_skill": 1.25, "after": 0.9}.get(arm, 1.0)
     usage = Usage(
-        input_tokens=900 + 13 * mixed, output_tokens=200 + 5 * mixed, cache_read_tokens=40 * mixed,
-        cache_write_tokens=mixed, cost_usd=round(0.05 + mixed / 900, 4), steps=6 + mixed % 9, tool_calls=4 + mixed % 7,
+        input_tokens=int(size * (900 + 13 * mixed)), output_tokens=int(size * (200 + 5 * mixed)),
+        cache_read_tokens=40 * mixed, cache_write_tokens=mixed, cost_usd=round(size * (0.05 + mixed / 900), 4),
+        steps=6 + mixed % 9, tool_calls=4 + mixed % 7,
     )  # fmt: skip
     fields: dict[str, Any] = {
-        "run_id": f"run_{experiment[4:]}_{known:05d}",
+        "run_id": f"run_{experiment[4:]}_{known + 1:03d}",
         "experiment": experiment,
         "workspace": "weighed",
         "task_id": task,
         "arm": arm,
         "repeat": repeat,
-        "wall_s": 8.0 + mixed / 4,
+        "wall_s": size * (8.0 + mixed / 4),
         "scorers": (scorer("PASS" if good else "FAIL"), scorer(name="small", type="max_files_changed")),
         "judge": judged(
             "PASS" if good else "FAIL", task_completion=5 if good else 2, failure_mode=None if good else "incomplete"

@@ -25,6 +25,7 @@ from steelyard.web.weighing import find_experiment
 if TYPE_CHECKING:
     from steelyard.web.service import Service
 
+REPORTED = "reported"
 ExperimentId = Annotated[str, Path(description="an experiment's id, in full", max_length=200)]
 _BODY = {"required": True, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ExperimentIn"}}}}
 
@@ -97,7 +98,7 @@ def _create(service: "Service", body: ExperimentIn, caller: Caller) -> Experimen
         arms=body.arms,
         repeats=body.repeats,
         compare=body.compare,
-        settings=body.settings,
+        settings={**body.settings, REPORTED: True},  # who is at it claims nothing here
     )
     service.store.create_experiment(experiment)
     return experiment

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
@@ -17,8 +18,9 @@ from steelyard.store.clean import storable
 from steelyard.store.errors import NotFoundError
 from steelyard.store.progress import Progress, pulse, read_progress, summary
 from steelyard.store.reads import RunFilter
+from steelyard.store.rows import instant
 from steelyard.web.answers import answer
-from steelyard.web.api.experiments import ExperimentId
+from steelyard.web.api.experiments import REPORTED, ExperimentId
 from steelyard.web.auth import Caller, caller_of
 from steelyard.web.documents import summary_document
 from steelyard.web.problems import ProblemError, documented
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 
 MOST_STREAMS = 64  # of one server process; each asks the store once a second
 LOOK_S = 1.0
-QUIET_S = 15.0  # then a comment is sent, so that a connection that is gone is noticed
+QUIET_S = 15.0  # then progress is told though nothing changed: a connection that is gone is noticed
 LONGEST_S = 3600.0  # then the browser asks anew
 MOST_AT_ONCE = 200
+LATELY_S = 300.0  # how long after its last run an experiment that is reported from elsewhere is taken to go on
 
 
 class ArmProgressOut(Record):
@@ -144,7 +147,7 @@ def progress_document(name: str, found: Experiment | None, now: Progress) -> Jso
     rows = []
     for arm in dict.fromkeys(arms):
         one = known.get(arm)
-        planned = each if found is not None and any(arm == each_arm.name for each_arm in found.arms) else None
+        planned = each or None if found is not None and any(arm == one_arm.name for one_arm in found.arms) else None
         rows.append(
             {
                 "arm": arm,
@@ -156,8 +159,20 @@ def progress_document(name: str, found: Experiment | None, now: Progress) -> Jso
                 "unknown_cost": one.unknown_cost if one else 0,
             }
         )
-    planned_all = None if found is None or each is None else each * len(found.arms)
-    return {"experiment": storable(name), **summary(now, planned_all), "arms": rows}
+    planned_all = None if found is None or each is None else each * len(found.arms) or None
+    alive = found is not None and _is_reported_on(found, now)
+    return {"experiment": storable(name), **summary(now, planned_all, alive=alive), "arms": rows}
+
+
+def _is_reported_on(found: Experiment, now: Progress) -> bool:
+    last = now.last_finished or instant(found.created_at)
+    return is_lately(last, now.pace_s or 0.0) if found.settings.get(REPORTED) else False
+
+
+def is_lately(last: str, pace_s: float = 0.0) -> bool:
+    """Whether an experiment whose runs come in from elsewhere, where nobody claims cells, is taken to go on."""
+    gone = (datetime.now(UTC) - datetime.fromisoformat(last)).total_seconds()
+    return gone < max(LATELY_S, 3 * pace_s)
 
 
 async def _follow(
@@ -173,7 +188,7 @@ async def _follow(
         except ProblemError:
             return  # the token was revoked: so is the stream
         beat = await run_in_threadpool(pulse, service.database, storable(name), caller.workspace)
-        if beat != seen:
+        if beat != seen or time.monotonic() - said > QUIET_S:
             found, now = await run_in_threadpool(standing, service, name, caller)
             for row in await run_in_threadpool(_new_runs, service, who, beat[0] if after is None else after):
                 yield _event("run", summary_document(row), row["seq"])
@@ -183,9 +198,6 @@ async def _follow(
             if document["state"] != "running":
                 yield _event("end", {"state": document["state"]})
                 return
-        elif time.monotonic() - said > QUIET_S:
-            said = time.monotonic()
-            yield ": still here\n\n"
         try:
             await asyncio.wait_for(ending.wait(), LOOK_S)
         except TimeoutError:

@@ -10,9 +10,10 @@ from starlette.responses import Response
 from steelyard.domain.experiment import Experiment
 from steelyard.domain.record import JsonObject
 from steelyard.store.clean import storable
-from steelyard.store.progress import glance, shapes
+from steelyard.store.progress import Glance, Shape, glance, shapes
 from steelyard.store.reads import RunFilter
-from steelyard.web.api.progress import progress_document, standing
+from steelyard.web.api.experiments import REPORTED
+from steelyard.web.api.progress import is_lately, progress_document, standing
 from steelyard.web.api.runs import visible
 from steelyard.web.auth import caller_of
 from steelyard.web.cursors import make_cursor, read_cursor
@@ -77,24 +78,32 @@ def _listed(service: "Service", rows: list[JsonObject]) -> list[JsonObject]:
     found = []
     for row in rows:
         seen = glance(service.database, row["id"])
-        tasks, arms, repeats = sizes.get(row["id"], (0, 0, 0))
-        planned = tasks * arms * repeats
-        state = "running" if seen.working else "finished" if seen.more or seen.finished >= planned else "stopped"
+        shape = sizes.get(row["id"], Shape(0, 0, 0, {}))
+        state = _state(row, seen, shape)
+        several = shape.arms > 1 or not shape.planned
         found.append(
             {
                 **row,
                 "href": experiment_address(row["id"]),
-                "compare": f"/compare?{urlencode({'experiment': row['id']})}" if arms > 1 else None,
+                "compare": f"/compare?{urlencode({'experiment': row['id']})}" if several else None,
                 "suite": "/".join((row["suite_path"] or text.NONE).split("/")[-2:]),
                 "seen": seen,
-                "planned": planned,
-                "shape": (tasks, arms, repeats),
+                "shape": shape,
                 "state": state,
                 "tone": STATES[state],
-                "percent": min(100.0, 100 * seen.finished / planned) if planned else 0.0,
+                "percent": min(100.0, 100 * seen.finished / shape.planned) if shape.planned else 0.0,
             }
         )
     return found
+
+
+def _state(row: JsonObject, seen: Glance, shape: Shape) -> str:
+    if seen.working:
+        return "running"
+    if seen.more or seen.finished >= shape.planned:
+        return "finished"
+    alive = shape.settings.get(REPORTED) and is_lately(seen.last_finished or row["created_at"])
+    return "running" if alive else "stopped"
 
 
 def _view(name: str, found: Experiment | None, document: JsonObject, newest: list[JsonObject]) -> dict[str, Any]:
