@@ -199,6 +199,8 @@ def test_what_is_no_proper_request_puts_nothing_into_an_answer(served: Served, n
     heads = [part for part in said.split(b"\r\n\r\n") if part.startswith(b"HTTP/1.1 ")]
     assert len(heads) <= 1
     assert all(head.startswith((b"HTTP/1.1 400", b"HTTP/1.1 401", b"HTTP/1.1 431")) for head in heads), heads
+    if said.startswith(b"HTTP/1.1 400"):
+        assert json.loads(said.partition(b"\r\n\r\n")[2])["type"] == "urn:steelyard:problem:malformed"
     assert b"set-cookie" not in b"".join(heads).lower()
     assert httpx.get(f"{served.url}/healthz", timeout=DEADLINE_S).status_code == 200
 

@@ -17,6 +17,7 @@ TYPE = "urn:steelyard:problem:"
 MEDIA = "application/problem+json"
 # cause → (status, title). A cause never changes its name or its status.
 CAUSES: dict[str, tuple[int, str]] = {
+    "malformed": (400, "This is not HTTP"),
     "unauthenticated": (401, "A token is needed"),
     "invalid-token": (401, "The token is not valid"),
     "forbidden": (403, "The token does not allow this"),

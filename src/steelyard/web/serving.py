@@ -1,6 +1,7 @@
 """Serving: uvicorn with our limits, in this process or in several."""
 
 import functools
+import json
 import os
 import resource
 import socket
@@ -8,6 +9,7 @@ import tempfile
 from contextlib import suppress
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -17,6 +19,7 @@ from steelyard.store.tokens import list_tokens
 from steelyard.web.app import make_app
 from steelyard.web.auth import is_loopback
 from steelyard.web.metrics import SHARED
+from steelyard.web.problems import MEDIA, ProblemError
 from steelyard.web.service import Options, Service, now
 
 HEAD_S = 20.0  # how long a client may take to send the head of a request
@@ -50,6 +53,14 @@ class PatientProtocol(H11Protocol):
         if ending is not None:
             ending.set()
         super().shutdown()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP is refused as everything else is: with a problem document."""
+        body = json.dumps(ProblemError("malformed", msg).document()).encode()
+        headers = [("content-type", MEDIA), ("content-length", str(len(body))), ("connection", "close")]
+        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def _give_up(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
