@@ -149,7 +149,8 @@ def _describe(app: FastAPI) -> dict[str, Any]:
             answers = operation["responses"]
             if "HTTPValidationError" in str(answers.get("422", "")):
                 del answers["422"]
-            if method == "get" and path.startswith("/v1/"):
+            is_stream = "text/event-stream" in answers.get("200", {}).get("content", {})
+            if method == "get" and path.startswith("/v1/") and not is_stream:
                 tagged = {"headers": {"ETag": {"schema": {"type": "string"}}}}
                 answers["200"] |= tagged
                 answers["304"] = {"description": "What If-None-Match names is still so", **tagged}
