@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,17 @@ def test_a_very_large_file_is_read_block_by_block(tmp_path: Path) -> None:
         assert mapped is not None
         assert blocks is not None
         assert same(mapped, blocks)
+
+
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    """What comes from another program can't be looked at twice, and need not be."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: write(pipe, good()))
+    writer.start()
+    found = read_records([pipe]).table
+    writer.join()
+    assert same(found, read_records([write(tmp_path / "r.jsonl", good())]).table)
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])

@@ -55,7 +55,9 @@ def _frame(path: Path, mapped: int) -> "pl.DataFrame | None":
     import polars as pl
 
     size = path.stat().st_size
-    if 0 < size <= mapped:
+    if size == 0:  # empty, or a pipe, which can be read once only
+        return None
+    if size <= mapped:
         return pl.scan_ndjson(path, schema=schema()).collect(engine="streaming")
     frames = []
     for block in whole_lines(path):
