@@ -401,6 +401,22 @@ def test_significant_regressions_need_evidence() -> None:
     assert answer.verdict == "regressed"
 
 
+@pytest.mark.parametrize(("failing", "hard"), [(2, False), (10, True)])
+def test_the_lean_of_the_cost_term_is_no_evidence(failing: int, hard: bool) -> None:
+    """Two of ten repeats failed and the rest differ in time by chance: a drop, but not shown. Ten of ten are."""
+    seconds = [8.0, 12.0] * 5
+    base = [checks("b", 4, 4, repeat=k, duration_seconds=s) for k, s in enumerate(seconds, start=1)]
+    mine = [
+        checks("a", 2 if k <= failing else 4, 4, repeat=k, duration_seconds=s)
+        for k, s in enumerate(reversed(seconds), start=1)
+    ]
+    answer = compare([*base, *mine], regressions="significant")
+    drop = next(one for one in answer.regressions if one.kind == "composite_drop")
+    assert drop.hard is hard
+    assert drop.p is not None
+    assert (drop.p < 0.05) is hard
+
+
 def test_a_drop_that_could_never_be_shown_is_not_measurable() -> None:
     """With three repeats no drop reaches 0.05: it does not regress, and does not promote either."""
     baseline = {task: [0.5] * 3 for task in TASKS}

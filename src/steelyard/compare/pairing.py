@@ -111,7 +111,7 @@ def _derived(both: Sides) -> Composites:
     judge = table.number("judge01")
     has_baseline, has_candidate = ~np.isnan(judge[both.baseline]), ~np.isnan(judge[both.candidate])
     keep_baseline, keep_candidate = _judged(both, has_baseline, has_candidate)
-    adjustment, cost_known = _cost_adjustments(both)
+    adjustment, cost_known = _cost_adjustments(table, both.candidate, both.baseline)
     base = _base(both, both.baseline, np.where(keep_baseline, judge[both.baseline], np.nan))
     cand = _base(both, both.candidate, np.where(keep_candidate, judge[both.candidate], np.nan))
     one_sided = bool((has_baseline != keep_baseline).any() or (has_candidate != keep_candidate).any())
@@ -186,17 +186,35 @@ def objective_passed(both: Sides, rows: "Ints") -> "Floats":
     return result
 
 
-def _cost_adjustments(both: Sides) -> "tuple[Floats, Bools]":
-    """The cost term of each candidate run against the baseline's mean for its task, and whether it was measured."""
+def even_composites(both: Sides) -> "tuple[Floats, Floats]":
+    """Composites of both arms with a cost term for either, against the mean of all runs of the task in both.
+
+    The verdict's own composites have a cost term for the candidate alone. That leans against it a little, which no
+    test of chance may take for evidence: here arms that are alike differ as often one way as the other.
+    """
     import numpy as np
 
     table = both.table
-    total = np.zeros(len(both.candidate))
-    known = np.zeros(len(both.candidate))
+    judge = table.number("judge01")
+    has_baseline, has_candidate = ~np.isnan(judge[both.baseline]), ~np.isnan(judge[both.candidate])
+    every = np.concatenate((both.baseline, both.candidate))
+    found = []
+    for rows, keep in zip((both.baseline, both.candidate), _judged(both, has_baseline, has_candidate), strict=True):
+        base = _base(both, rows, np.where(keep, judge[rows], np.nan))
+        found.append(np.clip(base + _cost_adjustments(table, rows, every)[0], 0, 1))
+    return found[0], found[1]
+
+
+def _cost_adjustments(table: RecordTable, rows: "Ints", against: "Ints") -> "tuple[Floats, Bools]":
+    """The cost term of each run against the mean of others for its task, and whether it was measured."""
+    import numpy as np
+
+    total = np.zeros(len(rows))
+    known = np.zeros(len(rows))
     for name in _COSTS:
         column = table.total_tokens if name == "tokens" else table.number(name)
-        reference = task_means(table, both.baseline, column[both.baseline])[table.task[both.candidate]]
-        value = column[both.candidate]
+        reference = task_means(table, against, column[against])[table.task[rows]]
+        value = column[rows]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(reference == 0, np.where(value == 0, 1.0, 2.0), value / reference)
         usable = ~(np.isnan(value) | np.isnan(reference))

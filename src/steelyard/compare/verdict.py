@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from steelyard.compare.arms import shown
 from steelyard.compare.deltas import starts_of
-from steelyard.compare.pairing import Composites, Sides, objective_passed, objective_rates, task_means
+from steelyard.compare.pairing import (
+    Composites,
+    Sides,
+    even_composites,
+    objective_passed,
+    objective_rates,
+    task_means,
+)
 from steelyard.compare.significance import attainable, drop_p_values, holm
 from steelyard.compare.table import RecordTable
 from steelyard.domain.comparison import Regression, RegressionKind, TaskRow, Verdict
@@ -220,9 +227,10 @@ class _Evidence:
     def __init__(self, both: Sides, scores: Composites) -> None:
         import numpy as np
 
+        before, after = (scores.baseline, scores.candidate) if scores.source != "derived" else even_composites(both)
         with np.errstate(invalid="ignore"):
             columns = {
-                "composite": scores.candidate[both.paired_candidate] - scores.baseline[both.paired_baseline],
+                "composite": after[both.paired_candidate] - before[both.paired_baseline],
                 "passed": objective_passed(both, both.candidate)[both.paired_candidate]
                 - objective_passed(both, both.baseline)[both.paired_baseline],
                 "rate": objective_rates(both, both.candidate)[both.paired_candidate]
