@@ -98,12 +98,13 @@ def test_the_list_is_walked_by_keys(look: Callable[..., Any]) -> None:
     tab.wait_for_url(f"**{names[0]}")
 
 
-def test_focus_can_be_seen(look: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("address", ["/runs?workspace=odd", "/new-scenario", "/tokens", "/runs/run_rich"])
+def test_focus_can_be_seen(look: Callable[..., Any], address: str) -> None:
     """Whatever the Tab key reaches has an outline."""
     tab = look()
-    tab.goto("/runs?workspace=odd")
-    outline = "getComputedStyle(document.activeElement).outlineStyle"
-    for _ in range(12):
+    tab.goto(address)
+    outline = "(e => e === document.body ? 'the end' : getComputedStyle(e).outlineStyle)(document.activeElement)"
+    for _ in range(20):
         tab.keyboard.press("Tab")
         assert tab.evaluate(outline) != "none"
 

@@ -157,6 +157,8 @@ def test_an_unknown_address_is_a_helpful_page(pages: Served, address: str) -> No
     page = text_of(pages, address, 404)
     assert 'href="/runs"' in page
     assert "steelyard runs" in page
+    if address == "/runs/nope":
+        assert "still be running: runs appear when they have finished" in page
     with pages.client() as client:
         assert client.get(address).headers["content-type"] == "application/problem+json"
 
@@ -186,6 +188,25 @@ def test_files_of_a_large_diff_load_when_they_are_opened(look: Callable[..., Any
     tab.goto("/runs/run_large/diff")
     tab.click("a[data-more]")
     tab.wait_for_selector("table.code >> nth=1")
+    assert tab.wrongs == []
+
+
+@pytest.mark.browser
+def test_a_long_trajectory_does_not_fill_the_browser(look: Callable[..., Any]) -> None:
+    """Of 100,000 steps the browser holds one page; keys walk the steps and lead to the next page and to errors."""
+    tab = look()
+    tab.goto(f"/runs/run_long?step={STEPS // 2}")
+    tab.wait_for_selector("html[data-ready]")
+    assert tab.evaluate("document.querySelectorAll('*').length") < 5_000
+    tab.keyboard.press("j")
+    assert tab.evaluate("document.activeElement.textContent") == str(STEPS // 2)
+    tab.keyboard.press("n")
+    tab.wait_for_url(f"**step={STEPS // 2 + 100}**")
+    tab.click("text=with errors")
+    tab.wait_for_selector("#step-7")
+    tab.click("#step-14 >> text=in context")
+    tab.wait_for_selector("#step-13")
+    assert tab.locator("#step-14").bounding_box()["y"] < 700
     assert tab.wrongs == []
 
 
