@@ -55,6 +55,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     # Nearly all objects of a command stay to its end: looking through them often, and once more then, is for nothing.
     gc.set_threshold(20_000, 20, 50)
     atexit.register(gc.freeze)
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them reads every installed package
     sys.exit(_run(arguments))
 
 

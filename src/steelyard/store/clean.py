@@ -50,6 +50,7 @@ _OURS = frozenset(
         "run",
     ]
 )
+_NO_TEXT = frozenset({int, float, bool, type(None)})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -78,6 +79,8 @@ def _texts(record: Any) -> list[str]:
     waiting = [record]
     while waiting:
         value = waiting.pop()
+        if type(value) in _NO_TEXT:
+            continue
         if isinstance(value, str):
             found.append(value)
         elif isinstance(value, dict):

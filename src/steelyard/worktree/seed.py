@@ -9,7 +9,6 @@ from pathlib import Path
 
 from steelyard.domain.suite import Seed
 from steelyard.errors import InfraError, InputError, boundary
-from steelyard.worktree.archive import unpack
 from steelyard.worktree.git import GitError, git, sealed_env, user_env
 from steelyard.worktree.ignore import BUILT_IN
 from steelyard.worktree.walk import open_file, walk
@@ -44,6 +43,8 @@ def plant(seed: Seed, root: Path, overlay: Path | None, tree: Path) -> None:
     elif seed.git is not None:
         _check_out(seed, root, tree)
     elif seed.archive is not None:
+        from steelyard.worktree.archive import unpack
+
         unpack(root / seed.archive, tree)
     if overlay is not None:
         copy_directory(root / overlay, tree, f"the overlay {overlay}", strict=True)
