@@ -1,6 +1,11 @@
 """`steelyard run` in Docker, from a suite file to a verdict."""
 
 import os
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.e2e.conftest import Shop
@@ -60,3 +65,43 @@ def test_a_missing_image_could_not_be_measured(shop: Shop) -> None:
 
     assert done.returncode == 3
     assert "docker pull example.invalid/none:1" in done.stdout + done.stderr
+
+
+@pytest.mark.docker
+def test_doctor_removes_what_a_killed_run_left(shop: Shop) -> None:
+    """After kill -9 of `steelyard run` its container is there, without its agent, until `doctor --clean`."""
+    image = os.environ.get("STEELYARD_TEST_IMAGE", "python:3.12-slim")
+    label = f"killed-{uuid4().hex}"
+    shop.write("seed/code.txt", "wrong\n")
+    shop.write("suite.yaml", SUITE.format(image=image, grading="live", outside="true", work=f"sleep 8300; : {label}"))
+    with shop.start("run", "suite.yaml", "--sandbox", "docker", "--judge", "none") as harness:
+        left = eventually(lambda: of_command(label))
+        harness.kill()
+
+    assert eventually(lambda: of_command(label) is None) is True
+    assert eventually(lambda: shop.steelyard("doctor", "--clean").returncode == 0 and left not in containers()) is True
+
+
+def eventually(look: Callable[[], Any]) -> Any:
+    """What is seen as soon as there is something."""
+    until = time.monotonic() + 120
+    while not (seen := look()):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    return seen
+
+
+def docker(*words: str) -> str:
+    """What the engine's own command says."""
+    return subprocess.run(["docker", *words], capture_output=True, text=True).stdout
+
+
+def containers() -> list[str]:
+    """All of Steelyard's containers, running or not."""
+    return docker("ps", "-aq", "--no-trunc", "--filter", "label=steelyard.sandbox").split()
+
+
+def of_command(label: str) -> str | None:
+    """The running container in which a command with this label runs."""
+    running = docker("ps", "-q", "--no-trunc", "--filter", "label=steelyard.sandbox").split()
+    return next((one for one in running if label in docker("top", one)), None)

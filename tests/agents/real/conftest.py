@@ -34,7 +34,7 @@ SCRIPTS: dict[str, list[Any]] = {
     "cut": [{"text": "half of it", "fault": {"cut_after": 3}}],
     "cut-once": [{"text": "whole", "fault": {"cut_after": 3, "times": 1}}],
     "overflow": [{"fault": {"overflow": True}}],
-    "endless": [{**MORE, "usage": {"input_tokens": 1000, "output_tokens": 10}} for _ in range(200)],
+    "endless": [{**MORE, "usage": {"input_tokens": 1000, "output_tokens": 10}, "delay_s": 0.1} for _ in range(200)],
     "hang": [MORE, {"text": "never", "delay_s": 600}],
     "hang-at-once": [{"text": "never", "delay_s": 600}],
     "excuse": [
