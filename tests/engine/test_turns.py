@@ -41,12 +41,12 @@ def test_an_agent_that_cannot_continue_is_told_what_was_said(run_it: RunIt) -> N
     agent = {"type": "mini-swe-agent", "model": "openai/gpt-4o", "program": str(PROGRAMS / "mini")}
     with ScriptedModel(["Done: it is right."]) as model:
         environ = {"OPENAI_API_KEY": "rehearsal", "OPENAI_BASE_URL": f"{model.url}/v1"}
-        run = run_it(
-            agent, prompt=None, turns=["Make it right.", "Thank you."], env=tuple(environ), environ=environ
-        ).run
+        turns = ["Make it right.", "Thank you."]
+        done = run_it(agent, prompt=None, turns=turns, env=tuple(environ), environ=environ)
         asked = [request.prompt for request in model.requests]
 
-    assert [turn.error_class for turn in run.turns] == [None, None], run.error_detail
+    assert [turn.error_class for turn in done.run.turns] == [None, None], done.run.error_detail
+    assert Trajectory.model_validate_json(done.blobs["trajectory"]).session_id  # ATIF wants one, and it has none
     assert "You were told:" not in asked[0]
     told = [
         asked[1].index(words) for words in ("Make it right.", "Done: it is right.", "Now you are told:", "Thank you.")

@@ -143,13 +143,13 @@ class Session:
 
     def trajectory(self) -> Trajectory:
         """All turns as one ATIF document."""
-        last = self.results[-1] if self.results else None
+        last, cell = self.results[-1] if self.results else None, self.job.cell
         used = self.usage
         raw = [event for result in self.results for event in result.raw][:MOST_RAW]
         cached = (used.cache_read_tokens, used.cache_write_tokens)
         prompt_tokens = None if used.input_tokens is None else used.input_tokens + sum(part or 0 for part in cached)
         return Trajectory(
-            session_id=last.session_id if last else None,
+            session_id=(last.session_id if last else None) or f"{cell.task_id}-{cell.arm}-{cell.repeat}",
             agent=AgentInfo(
                 name=self.agent.type,
                 version=self.version or "unknown",
