@@ -2,6 +2,7 @@
 
 import html
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ nav a { display: block; padding: .1rem 0 } main { min-width: 0; max-width: 52rem
 pre { overflow-x: auto; padding: .8rem; background: color-mix(in srgb, currentColor 8%, transparent) }
 table { border-collapse: collapse; display: block; overflow-x: auto } td, th { padding: .3rem .7rem; text-align: left;
   border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); vertical-align: top }
+img { max-width: 100% }
 @media (max-width: 50rem) { body { display: block } }
 """
 
@@ -43,6 +45,7 @@ def main() -> int:
         )
         body = re.sub(r'href="([^":]+?)\.md(#[^"]*)?"', r'href="\1.html\2"', renderer.render(text))
         target.write_text(PAGE.format(title=html.escape(titles[path]), style=STYLE, nav=nav, body=body))
+    shutil.copytree(DOCS / "images", SITE / "images", dirs_exist_ok=True)
     for line in broken:
         print(f"broken link: {line}", file=sys.stderr)
     print(f"{len(pages)} pages in {SITE.relative_to(DOCS.parent)}")
