@@ -33,6 +33,14 @@ def spend(argv: Sequence[str], *, cwd: Path | None = None, env: dict[str, str] |
     return Spent(cpu, wall, after.ru_maxrss / 1024)
 
 
+def cpu_of(pid: int) -> float:
+    """The processor time that a process and its children, which live, have used, in seconds."""
+    found = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    ticks = int(found[11]) + int(found[12])
+    return ticks / os.sysconf("SC_CLK_TCK") + sum(cpu_of(int(child)) for child in children)
+
+
 def median(values: Sequence[float]) -> float:
     """The middle value."""
     ordered = sorted(values)

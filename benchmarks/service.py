@@ -22,7 +22,7 @@ from tests.postgres_server import serve as serve_postgres
 from tests.web.server import Served, serving
 
 from benchmarks import service_ingest, service_lists
-from benchmarks.measure import median, span, table
+from benchmarks.measure import cpu_of, median, span, table
 from benchmarks.service_store import WORKSPACE, fill, name_of
 from steelyard.store.database import open_store
 
@@ -78,8 +78,7 @@ def _measure(folder: Path, server: str | None, options: argparse.Namespace) -> N
     folder.mkdir()
     with ExitStack() as stack:
         if "ingest" in options.only:
-            url = stack.enter_context(new_database(server, "ingest")) if server else None
-            print(_ingest_table(folder, url, server, options) + "\n")
+            print(_ingest_table(folder, server, options) + "\n")
         if {"score", "lists"} & set(options.only):
             few = stack.enter_context(_filled(folder / "few", server, FEW))
             many = stack.enter_context(_filled(folder / "many", server, options.runs))
@@ -112,45 +111,55 @@ def _filled(home: Path, server: str | None, count: int) -> Iterator[Filled]:
 
 
 def _score_table(few: Filled, many: Filled, options: argparse.Namespace) -> str:
-    found: dict[str, list[tuple[float, float]]] = {"few": [], "bare": [], "many": [], "bare many": []}
+    found: dict[str, list[Load]] = {"few": [], "bare": [], "many": [], "bare many": []}
     with _bare(few.url, 8392) as bare, _bare(many.url, 8393) as bare_many:
         for _ in range(options.rounds):
-            found["few"].append(_wrk(few.served.url, few, options.seconds))
-            found["bare"].append(_wrk(bare, few, options.seconds))
-            found["many"].append(_wrk(many.served.url, many, options.seconds))
-            found["bare many"].append(_wrk(bare_many, many, options.seconds))
-    ours = [mine[0] / theirs[0] for mine, theirs in zip(found["few"], found["bare"], strict=True)]
-    ours_many = [mine[0] / theirs[0] for mine, theirs in zip(found["many"], found["bare many"], strict=True)]
-    kept = [late[0] / early[0] for early, late in zip(found["few"], found["many"], strict=True)]
+            found["few"].append(_wrk(few.served.url, few.served.process.pid, few, options.seconds))
+            found["bare"].append(_wrk(*bare, few, options.seconds))
+            found["many"].append(_wrk(many.served.url, many.served.process.pid, many, options.seconds))
+            found["bare many"].append(_wrk(*bare_many, many, options.seconds))
+    ours = [mine.rate / theirs.rate for mine, theirs in zip(found["few"], found["bare"], strict=True)]
+    ours_many = [mine.rate / theirs.rate for mine, theirs in zip(found["many"], found["bare many"], strict=True)]
+    kept = [late.rate / early.rate for early, late in zip(found["few"], found["many"], strict=True)]
     route = "`GET /v1/runs/{id}/score`"
     rows = [
         [f"{route}, {few.count:,} runs", *_cells(found["few"]), f"{span(ours)} × bare (at least 0.7)"],
         [f"a bare FastAPI route, one row, {few.count:,} runs", *_cells(found["bare"]), ""],
         [f"{route}, {many.count:,} runs", *_cells(found["many"]), f"{span(ours_many)} × bare (at least 0.7)"],
         [f"a bare FastAPI route, one row, {many.count:,} runs", *_cells(found["bare many"]), ""],
-        [f"{few.count:,} → {many.count:,} runs", "", "", f"{span(kept)} of the rate is left (at least 0.8)"],
+        [f"{few.count:,} → {many.count:,} runs", "", "", "", f"{span(kept)} of the rate is left (at least 0.8)"],
     ]
     head = "Reading a score: wrk with 8 connections, random ids, one worker, a token checked at every request."
-    return f"{head}\n\n{table(['what', 'requests/s', 'p99 ms', 'ratio'], rows)}"
+    return f"{head}\n\n{table(['what', 'requests/s', 'p99 ms', 'CPU ms a request', 'ratio'], rows)}"
 
 
-def _cells(found: list[tuple[float, float]]) -> list[str]:
-    return [f"{median([rate for rate, _ in found]):,.0f}", f"{median([p99 for _, p99 in found]):.1f}"]
+@dataclass(frozen=True)
+class Load:
+    """What a server bore: requests a second, their p99, and the processor time of each."""
+
+    rate: float
+    p99_ms: float
+    cpu_ms: float
 
 
-def _ingest_table(folder: Path, url: str | None, server: str | None, options: argparse.Namespace) -> str:
+def _cells(found: list[Load]) -> list[str]:
+    rate, p99, cpu = (median([getattr(one, name) for one in found]) for name in ("rate", "p99_ms", "cpu_ms"))
+    return [f"{rate:,.0f}", f"{p99:.1f}", f"{cpu:.2f}"]
+
+
+def _ingest_table(folder: Path, server: str | None, options: argparse.Namespace) -> str:
     rows = []
     for workers in (1, 2):
         with ExitStack() as stack:
-            store = stack.enter_context(new_database(server, f"ingest_{workers}")) if server else url
+            store = stack.enter_context(new_database(server, f"ingest_{workers}")) if server else None
             done = service_ingest.ingest(folder / f"ingest-{workers}", store, options.ingest_s, workers)
         for line in done.wrong[:5]:
             print(f"WRONG: {line}")
         exact = "nothing lost or doubled, every score exact" if not done.wrong else f"{len(done.wrong)} WRONG"
-        rows.append([workers, f"{done.sent:,}", f"{done.rate:,.0f} (at least 500)", exact])
+        rows.append([workers, f"{done.sent:,}", f"{done.rate:,.0f} (at least 500)", f"{done.cpu_ms:.2f}", exact])
     clients = service_ingest.CLIENTS
     head = f"Taking runs in: {clients} clients, one run a request, one workspace; scores computed again offline."
-    return f"{head}\n\n{table(['workers', 'runs', 'runs/s', 'afterwards'], rows)}"
+    return f"{head}\n\n{table(['workers', 'runs', 'runs/s', 'CPU ms a run', 'afterwards'], rows)}"
 
 
 def _list_table(many: Filled, options: argparse.Namespace) -> str:
@@ -166,8 +175,8 @@ def _list_table(many: Filled, options: argparse.Namespace) -> str:
 
 
 @contextmanager
-def _bare(url: str, port: int) -> Iterator[str]:
-    """The floor, until the block ends."""
+def _bare(url: str, port: int) -> Iterator[tuple[str, int]]:
+    """The floor, until the block ends: its address and its process."""
     process = subprocess.Popen([sys.executable, "-c", BARE, url, str(port)])
     try:
         address = f"http://127.0.0.1:{port}"
@@ -180,26 +189,31 @@ def _bare(url: str, port: int) -> Iterator[str]:
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.1)
-        yield address
+        yield address, process.pid
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _wrk(url: str, filled: Filled, seconds: int) -> tuple[float, float]:
-    """Requests a second, and the p99 in milliseconds."""
+def _wrk(url: str, pid: int, filled: Filled, seconds: int) -> Load:
+    """Ask for random scores for a while."""
+    before = cpu_of(pid)
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(LUA % (filled.count - 1))
         script.flush()
         headers = ["-H", f"Authorization: Bearer {filled.token}"]
         command = ["wrk", "-t1", "-c8", f"-d{seconds}s", "--latency", "-s", script.name, *headers, url]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    spent = cpu_of(pid) - before
     assert "Non-2xx" not in said, said
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
     p99 = re.search(r"99%\s+([\d.]+)(us|ms|s)", said)
+    count = re.search(r"(\d+) requests in", said)
     assert rate is not None, said
     assert p99 is not None, said
-    return float(rate[1]), float(p99[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[p99[2]]
+    assert count is not None, said
+    p99_ms = float(p99[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[p99[2]]
+    return Load(float(rate[1]), p99_ms, 1000 * spent / int(count[1]))
 
 
 if __name__ == "__main__":

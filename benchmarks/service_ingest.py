@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from tests.web.server import Served, serving
 
+from benchmarks.measure import cpu_of
 from steelyard.formulas.scorecard import facts_of, score_run
 from steelyard.store.database import Store
 from steelyard.store.reads import RunFilter
@@ -25,6 +26,7 @@ class Ingested:
 
     sent: int
     seconds: float
+    cpu_ms: float
     wrong: tuple[str, ...]
 
     @property
@@ -38,11 +40,11 @@ def ingest(home: Path, store: str | None, seconds: float, workers: int) -> Inges
     with serving(home, "--rate", "0", "--workers", str(workers), store=store) as served:
         token = served.token(WORKSPACE, "write")
         asyncio.run(_send_all(served, token, 0.5, "warm"))  # connections, compiled statements
-        begun = time.perf_counter()
+        begun, before = time.perf_counter(), cpu_of(served.process.pid)
         sent = asyncio.run(_send_all(served, token, seconds, "run"))
-        spent = time.perf_counter() - begun
+        spent, used = time.perf_counter() - begun, cpu_of(served.process.pid) - before
         with served.open_store() as opened:
-            return Ingested(len(sent), spent, tuple(_wrong(opened, sent)))
+            return Ingested(len(sent), spent, 1000 * used / len(sent), tuple(_wrong(opened, sent)))
 
 
 async def _send_all(served: Served, token: str, seconds: float, prefix: str) -> set[str]:
