@@ -1,5 +1,6 @@
 """What two arms must share, and whether the agent met what its arm added."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def parity_of(job: Job, lab: Lab, session: Session | None) -> Parity:
     files = overlay_files(lab.suite_root / arm.overlay) if arm.overlay else {}
     read = None
     if session is not None and files:
-        read = treatment_read(sorted(files), session.trajectory(), session.agent.type)
+        bare = "--bare" in getattr(session.agent, "args", ())  # Claude Code then reads nothing by itself
+        read = treatment_read(sorted(files), session.trajectory(), "" if bare else session.agent.type)
     return Parity(
         agent=str(arm.agent.get("type")),
         agent_version=session.version if session else None,
@@ -52,16 +54,21 @@ def overlay_files(folder: Path) -> dict[str, str]:
 def treatment_read(files: Sequence[str], trajectory: Trajectory, agent: str) -> tuple[str, ...]:
     """Which of the arm's files the agent met: named in a tool call, a skill by its folder, or read at start."""
     asked = [
-        canonical_json(call.arguments) + " " + call.function_name
+        canonical_json(call.arguments).replace("\\n", " ") + " " + call.function_name
         for step in trajectory.steps
         for call in step.tool_calls or ()
     ]
-    met = {name for name in files if any(name in text or _skill(name) in text for text in asked if text)}
+    met = {name for name in files if any(_names(text, name) or _skill(name) in text for text in asked)}
     met.update(set(files) & set(READ_AT_START.get(agent, ())))
     return tuple(sorted(met))
+
+
+def _names(text: str, name: str) -> bool:
+    """Whether a path stands in a text as a whole: `README` is not read by who reads `README.md`."""
+    return name in text and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", text) is not None
 
 
 def _skill(name: str) -> str:
     """How a call names a skill file: by the folder that holds its SKILL.md."""
     path = Path(name)
-    return f'"{path.parent.name}"' if path.name == "SKILL.md" else name
+    return f'"{path.parent.name}"' if path.name == "SKILL.md" else "\0"
