@@ -11,7 +11,9 @@ from steelyard.domain.score import Scorecard
 from steelyard.formulas.trust import TRUSTED_FROM
 from steelyard.store.backup import backup, restore
 from steelyard.store.database import Store, open_store
-from tests.store.support import AT, finished
+from steelyard.store.explore import Question, explore
+from steelyard.store.overview import last_day, read_overview
+from tests.store.support import AT, finished, judged, scorer
 
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 
@@ -186,3 +188,42 @@ def test_a_backup_holds_events_sinks_and_days(store: Store, tmp_path: Path) -> N
         save(copy, 7)
         assert copy.pending_events("sink")[-1].seq > waiting[-1].seq
         assert copy.trust("payments")["arms"]["plain"]["streak"] == 7
+
+
+def test_the_overview_tells_each_workspace_what_its_trend_does(store: Store) -> None:
+    """By name and in pages; a week against the week before; a workspace without scores is there too."""
+    for number in range(24):
+        save(store, number, day=1 + number % 2 * 10, arm="ab"[number % 3 == 0])
+    save(store, 90, day=2, workspace="other")
+    store.set_weights("silent", {"completion": 1, "error_rate": 0, "latency": 0, "resource_efficiency": 0})
+
+    rows = read_overview(store.database, None, until="2026-01-11", days=30)
+
+    assert [row["workspace"] for row in rows] == ["other", "payments", "silent"]
+    found = rows[1]
+    trend = store.trend("payments", until="2026-01-11", days=30)
+    assert found["days"] == trend["days"]
+    assert (found["runs"], found["arms"], found["last_day"]) == (24, 2, "2026-01-11")
+    drift = store.drift("payments", as_of="2026-01-11")
+    assert found["drift"] == {name: drift[name] for name in found["drift"]}
+    assert (rows[2]["runs"], rows[2]["mean"], rows[2]["last_day"]) == (0, None, None)
+    assert read_overview(store.database, "payments", until="2026-01-11", days=30) == [found]
+    later = read_overview(store.database, None, until="2026-01-11", days=1, after="other", limit=1)
+    assert [(row["workspace"], row["runs"]) for row in later] == [("payments", 12)]
+    assert last_day(store.database, "payments") == "2026-01-11"
+    assert last_day(store.database, "nobody") is None
+    assert store.has_workspace("silent")
+    assert not store.has_workspace("nobody")
+
+
+def test_runs_are_sorted_by_a_composite_that_follows_the_judge(store: Store) -> None:
+    """The stored composite is the formula's, and a later verdict changes it."""
+    save(store, 1, scorers=(scorer("PASS"), scorer("FAIL", name="other")))
+    save(store, 2, scorers=(scorer("PASS"),))
+    question = Question(sort="composite", ascending=True)
+    first = [(row["run_id"], row["composite"]) for row in explore(store.database, question).rows]
+    store.add_judgement("run_00002", judged("FAIL", task_completion=1, instruction_adherence=1, efficiency=1))
+    after = [(row["run_id"], row["composite"]) for row in explore(store.database, question).rows]
+
+    assert first == [("run_00001", 0.5), ("run_00002", 1.0)]
+    assert after == [("run_00001", 0.5), ("run_00002", 0.6)]
