@@ -57,6 +57,7 @@ def test_an_experiment_that_stopped_says_how_to_go_on(pages: Served) -> None:
         ("exp_planned", 200, "No run has finished yet."),
         ("exp_many", 200, "nobody described this experiment"),
         ("nope", 404, "/experiments lists them"),
+        ("exp%2Fwith%20a%20slash%3F", 200, "workspace weighed"),
     ],
 )
 def test_whatever_is_asked_for_is_answered(pages: Served, name: str, status: int, said: str) -> None:

@@ -190,6 +190,15 @@ def test_what_others_put_into_a_folder_is_kept(pages: Served, tmp_path: Path) ->
     assert (target / "thesis.txt").exists()
 
 
+def test_an_odd_id_has_its_pages_too(pages: Served, tmp_path: Path) -> None:
+    """A slash and a question mark in the experiment's id."""
+    ran = view(pages, "exp/with a slash?", "-o", str(tmp_path / "odd"))
+    assert ran.returncode == 0, ran.stderr
+    assert "exp/with a slash?" in (tmp_path / "odd" / "index.html").read_text()
+    assert (tmp_path / "odd" / "compare.html").is_file()
+    assert len(list((tmp_path / "odd" / "runs").iterdir())) == 2
+
+
 def test_a_link_is_never_written_through(pages: Served, tmp_path: Path) -> None:
     """Neither the folder nor a way inside it may be a symbolic link to somewhere else."""
     elsewhere = tmp_path / "elsewhere"

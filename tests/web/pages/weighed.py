@@ -30,6 +30,9 @@ def add_weighed(store: Store, hostile: str = "") -> None:
         save(store, "exp_part", "a", arm, 1, 1)
     if not hostile:
         return
+    create(store, "exp/with a slash?", ("a",), ("first", "second"), 1, ("first", "second"))
+    for arm in ("first", "second"):
+        save(store, "exp/with a slash?", "a", arm, 1, 1)
     evil = (hostile[:150], hostile[-150:])
     tasks = (hostile[:190], hostile[-190:])
     create(store, "exp_hostile", tasks, evil, 2, evil)
@@ -87,7 +90,7 @@ def save(store: Store, experiment: str, task: str, arm: str, repeat: int, good: 
         steps=6 + mixed % 9, tool_calls=4 + mixed % 7,
     )  # fmt: skip
     fields: dict[str, Any] = {
-        "run_id": f"run_{experiment[4:]}_{known + 1:03d}",
+        "run_id": f"run_{experiment[4:].partition(' ')[0]}_{known + 1:03d}",
         "experiment": experiment,
         "workspace": "weighed",
         "task_id": task,

@@ -55,7 +55,7 @@ def router(service: "Service") -> APIRouter:
             onward=onward,
         )
 
-    @routes.get("/experiments/{experiment_id}")
+    @routes.get("/experiments/{experiment_id:path}")
     def experiment(request: Request, experiment_id: str) -> Response:
         """How far it has come, and its newest runs."""
         caller = caller_of(request.scope)
