@@ -38,7 +38,11 @@ def _locked(place: Path) -> int:
 
 def sweep(folder: Path) -> int:
     """Remove the places in a folder whose harness is gone; say how many."""
-    return sum(_removed(place) for place in folder.glob(f"{PREFIX}*"))
+    try:
+        places = list(folder.glob(f"{PREFIX}*"))
+    except OSError:  # a folder that this user may not look into
+        return 0
+    return sum(map(_removed, places))
 
 
 def _removed(place: Path) -> bool:
