@@ -130,11 +130,14 @@ running 3 tests
 test tests::adds ... ok
 test tests::breaks ... FAILED
 test tests::later ... ignored, takes long
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
      Running tests/all.rs (target/debug/deps/all-4d5e6f)
 test adds ... ok
 test panics - should panic ... ok
+test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
    Doc-tests kit
 test src/lib.rs - add (line 7) ... ok
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 test result: FAILED. 1 passed; 1 failed
 """
 
@@ -146,3 +149,11 @@ test result: FAILED. 1 passed; 1 failed
         "tests/all.rs::panics": ["passed"],
         "doc:kit::src/lib.rs - add": ["passed"],
     }
+
+
+def test_libtest_that_was_left_early_is_no_result() -> None:
+    """A test that prints its own line and ends the process leaves no sum behind it."""
+    text = "     Running tests/all.rs (target/debug/deps/all-4d5e6f)\nrunning 1 test\ntest adds ... ok\n"
+
+    with pytest.raises(ReportError, match="left early"):
+        read_libtest(text.split("\n"))

@@ -126,19 +126,32 @@ _LIBTEST_SAYS: dict[str, Outcome] = {"ok": "passed", "FAILED": "failed", "failed
 
 
 def read_libtest(lines: Iterable[str]) -> Cases:
-    """The tests of `cargo test`: target::test, where the target is the source file that cargo names before them."""
+    """The tests of `cargo test`: target::test, where the target is the source file that cargo names before them.
+
+    A target that names tests and ends without its sum ended before its tests did.
+    """
     cases: Cases = {}
-    target = ""
+    target, unsummed = "", False
     for line in lines:
         if len(line) > 4000:
             continue
         opening = _TARGET.match(line)
         if opening is not None:
-            target = opening[1] or f"doc:{opening[2]}"
+            _summed(target, unsummed)
+            target, unsummed = opening[1] or f"doc:{opening[2]}", False
             continue
+        if line.startswith("test result: "):
+            unsummed = False
         told = _LIBTEST.match(line)
         if told is not None:
             # A documentation test is named by its line too; code above it may grow, so that is no part of its name.
             name = re.sub(r" \(line \d+\)", "", told[1])
             add(cases, f"{target}::{name}" if target else name, _LIBTEST_SAYS[told[2]])
+            unsummed = True
+    _summed(target, unsummed)
     return cases
+
+
+def _summed(target: str, unsummed: bool) -> None:
+    if unsummed:
+        raise ReportError(f"the tests of {target or 'a target'} ended without their sum: the process was left early")

@@ -133,6 +133,8 @@ OTHERS: list[Sample] = [
     ("a JUnit service", "loaded-unasked", {}, {"src/test/resources/META-INF/services/org.junit.jupiter.api.extension.Extension": "evil.Ext\n"}),
     ("RSpec's exit code", "runner-switch", {}, {"spec/spec_helper.rb": "RSpec.configure { |c| c.failure_exit_code = 0 }\n"}),
     ("RSpec leaves out", "runner-switch", {}, {".rspec": "--tag ~slow\n"}),
+    ("the code skips its test", "under-test", {}, {"calc.py": "import pytest\n\ndef add(a, b):\n    pytest.skip('later')\n"}),
+    ("a result that cargo would print", "forged-result", {}, {"src/lib.rs": "pub fn add() -> i32 {\n    println!(\"test adds ... ok\");\n    std::process::exit(0)\n}\n"}),
 ]  # fmt: skip
 
 HOSTILE = PYTHON + OTHERS

@@ -64,6 +64,10 @@ PATCH: dict[str, re.Pattern[str]] = {
     ),
     "go": re.compile(r"//go:linkname\s+\S+\s+(?:time|testing)\."),
 }
+FORGED: dict[str, re.Pattern[str]] = {
+    "rust": re.compile(r"test result: |\.\.\. ok(?:\\n)?\""),
+    "go": re.compile(r"--- PASS: |\\x16---|\"Action\\?\":\s*\\?\"pass"),
+}
 UNDER_TEST: dict[str, re.Pattern[str]] = {
     "javascript": re.compile(
         r"\b(?:JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|process\.env(?:\.|\[[\"'])VITEST\b"
@@ -108,6 +112,7 @@ RULES = (
     ("exit-at-import", EXIT, "it ends the process when it is loaded"),
     ("patched-runner", PATCH, "tests and clocks answer as this code likes"),
     ("under-test", UNDER_TEST, "the code asks whether it is being tested"),
+    ("forged-result", FORGED, "the code says what a test runner would say"),
 )
 
 

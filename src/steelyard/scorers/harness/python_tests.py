@@ -30,6 +30,10 @@ _FRAMES = frozenset(
     {"inspect.stack", "inspect.currentframe", "inspect.getouterframes", "sys._getframe", "traceback.extract_stack",
      "traceback.walk_stack"}
 )  # fmt: skip
+# What only a test may say of itself.
+_OUTCOMES = frozenset(
+    {"pytest.skip", "pytest.exit", "pytest.xfail", "pytest.importorskip", "unittest.SkipTest", "unittest.case.SkipTest"}
+)
 _FRAME_PARTS = frozenset({"filename", "function", "co_name", "co_filename", "name"})
 _RUNNER_PARTS = frozenset({"runtest", "wasSuccessful", "pytest_runtest_protocol", "pytest_runtest_makereport"})
 _KNOWN_PLUGINS = re.compile(r"pytester|pytest_\w+|_pytest\.\w+|anyio|aiohttp\.pytest_plugin|hypothesis\.\S+")
@@ -120,8 +124,9 @@ def _tells(node: ast.AST, names: Names) -> str:
         return value if isinstance(value, str) and len(value) < 60 and _UNDER_TEST.fullmatch(value) else ""
     if isinstance(node, ast.Compare):
         return _compared(node, names)
-    if isinstance(node, ast.Call) and node.args:
-        return _asked(node, names)
+    if isinstance(node, ast.Call):
+        called = names.dotted(node.func)
+        return called if called in _OUTCOMES else _asked(node, names) if node.args else ""
     return ""
 
 
