@@ -19,6 +19,7 @@ TITLES = {
     "memory": "Memory over many runs",
     "static": "Diff and static scorers",
     "integrity": "Test-integrity detectors",
+    "signs": "Secrets and bent runners",
     "scorecards": "Scorecards",
     "bootstrap": "Bootstrap",
     "coverage": "Interval coverage",

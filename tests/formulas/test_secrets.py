@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from steelyard.formulas.secrets import BLOCK, Rule, entropy, find, redact_text, rules
+from tests.formulas.secret_lines import ORDINARY, SECRET
 
 STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 TOKEN = "ghp" + "_" + "9aKx72LmQ0ZtRw4YbN81cVfGh3UeJp5sDi6o"
@@ -97,68 +98,13 @@ def test_every_rule_finds_what_it_describes(rule: Rule) -> None:
         assert [secret.line for secret in find([(6, "x = 1"), (7, text), (8, "y")])][:1] == [7]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        'password = "Tr0ub4dor&3xyz"',
-        "DB_PASSWORD=q8Zr2LmX9vTw",
-        "export API_TOKEN=a8f7d6c5b4a39281",
-        '{"client_secret": "Zx81kLm20Qp7Rt5v"}',
-        "url = 'postgres://app:s3cr3tPw9@db.internal/x'",
-        "Server=db;Database=x;User Id=sa;Password=Zq81kLm20!x;",
-        "Authorization: Bearer 8fK2mQ9xLr4TzW7vBn1cYd6e",
-        '"Authorization": "Basic YWRtaW46WnE4MWtMbTIwIXg="',
-        "curl -u admin:Zq81kLm20x https://host/x",
-        "aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYzR4kQ8sT2vLm",
-        "datadog_api_key: 9f86d081884c7d659a2feaa0c55ad015",
-        "const apiKey = `k8Zr2LmX9vTwQ1pY`;",
-        'System.setProperty("SERVICE_API_TOKEN", "q8Zr2LmX9vTwQ1pYk4Bn")',
-        "  api_token: q8Zr2LmX9vTwQ1pYk4Bn",
-        "service_secret ?= q8Zr2LmX9vTwQ1pYk4Bn",
-        "<ServiceApiKey>q8Zr2LmX9vTwQ1pYk4Bn</ServiceApiKey>",
-        'airtable_api_key ::= "k8Zr2LmX9vTwQ1pYz"',
-        'NSString *token = @"q8Zr2LmX9vTwQ1pYk4Bn";',
-    ],
-)
+@pytest.mark.parametrize("line", SECRET)
 def test_secrets_without_a_form_of_their_own(line: str) -> None:
     """Passwords, connection strings, headers and assignments are found by where they stand."""
     assert find([(1, line)])
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "AKIAIOSFODNN7" + "EXAMPLE",
-        'token = "' + "ghp" + "_" + "x" * 36 + '"',
-        'password = "changeme"',
-        'password = "<your password>"',
-        'password = "password123"',
-        'api_key = "your-api-key-here-1234"',
-        'api_key = os.environ["API_KEY_2"]',
-        'secret = "${SECRET_2_VALUE}"',
-        'token = "{{ secrets.TOKEN_9 }}"',
-        "API_TOKEN=$(cat /run/secrets/token1)",
-        "password = getpass.getpass('Password 2: ')",
-        'token_url = "https://auth.internal/oauth2/token"',
-        'SECRET_FILE = "/run/secrets/db_password1"',
-        '"token": "access_token_v2"',
-        "sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "commit 1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b",
-        '"integrity": "sha512-Zx81kLm20Qp7Rt5vZx81kLm20Qp7Rt5vZx81kLm20Qp7Rt5v=="',
-        'if line == "-----BEGIN RSA ' + 'PRIVATE KEY-----":',
-        "git@github.com:owner/name.git",
-        "http://localhost:8000@x",
-        "def password_reset_token(user_id: int) -> str:",
-        "id = '123e4567-e89b-12d3-a456-426614174000'",
-        '"authorization": "Basic dXNlcm5hbWU6cGFzc3dvcmQ="',
-        '"SecretRoleArn": "arn:aws:iam::012345678901:role/my-access-role"',
-        '"PasswordLastUsed": "2016-09-24T16:18:07Z"',
-        'publicKeyToken="1fc8b3b9a1e18e3b"',
-        '"client.session-token": "s3.session-token"',
-        'SigningKeyLength = "RSA_2048_BIT"',
-        "token: base64url_without_padding_v2_of_3_bytes",
-    ],
-)
+@pytest.mark.parametrize("line", ORDINARY)
 def test_what_is_no_secret_is_left_alone(line: str) -> None:
     """Placeholders, lookups, addresses, hashes and words are no secrets."""
     assert find([(1, line)]) == []

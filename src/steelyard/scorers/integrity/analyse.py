@@ -9,7 +9,7 @@ from threading import Lock
 from steelyard.domain.diff import printable
 from steelyard.domain.evidence import Evidence
 from steelyard.scorers.integrity.lines import silenced
-from steelyard.scorers.integrity.model import EMPTY, Analyser, View, shifted
+from steelyard.scorers.integrity.model import EMPTY, TOO_LARGE, Analyser, View, shifted
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python import Python
 from steelyard.scorers.integrity.sources import Source, sources
@@ -112,7 +112,8 @@ def _silenced(source: Source, after: View) -> tuple[int, int]:
     old, new = source.before or "", source.after or ""
     family = analyser_for(source.path).family
     more = any(new.count(mark) > old.count(mark) for mark in ("/*", "=begin"))
-    return silenced(family, old, new) if after.mode == "lines" and old and more else (0, 0)
+    small = after.mode == "lines" and after.note != TOO_LARGE
+    return silenced(family, old, new) if small and old and more else (0, 0)
 
 
 def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View, int]:
@@ -124,7 +125,9 @@ def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View, int]
         size += len(piece.before) + len(piece.after)
         given = ("", "") if whole else context
         views = (_side(analyser, piece.before, False, given[0]), _side(analyser, piece.after, False, given[1]))
-        if not any(view.note for view in views) and (whole or not _repeats(views, after)):
+        # What is too large to be parsed here is too large as a whole: line rules see every difference in this part too.
+        large = all(view.note == TOO_LARGE for view in views)
+        if large or (not any(view.note for view in views) and (whole or not _repeats(views, after))):
             return shifted(views[0], piece.skipped), shifted(views[1], piece.skipped), size
     return *views, size
 

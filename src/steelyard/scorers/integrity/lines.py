@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from steelyard.scorers.integrity.mend import mended
-from steelyard.scorers.integrity.model import Check, Mark, View
+from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, View
 
 # Every pattern takes an unclosed string to the end of its line and an unclosed comment to the end of the text: a
 # match never fails after a long look, so hostile text costs linear time.
@@ -189,7 +189,8 @@ def _blanked(match: re.Match[str]) -> str:
 def line_view(family: str, text: str, note: str = "") -> View:
     """Every check and skip that the family's line rules see in the text."""
     rules = RULES[family]
-    code = rules.blank.sub(_blanked, mended(family, text))
+    # What is whole and merely large was cut nowhere.
+    code = rules.blank.sub(_blanked, text if note == TOO_LARGE else mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     checks = tuple(Check(line, said) for line, said in _hits(rules.check, code, starts))
     skips = tuple(Mark(line, said) for line, said in _hits(rules.skip, code, starts))

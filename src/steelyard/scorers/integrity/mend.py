@@ -17,6 +17,7 @@ _LONG = {
 }
 _LONG["typescript"] = _LONG["tsx"] = _LONG["javascript"]
 _LONG["kotlin"] = _LONG["csharp"] = _LONG["java"]
+LONGEST = 200
 _OPENS = re.compile(r"(?:[(=,\[{+?&|>!]|=>|return|\b[rR]#*|\$|@)[ \t]*$|(?:[(=,\[]|return)[ \t]*\w*$")
 _CLOSES = re.compile(r"#*[ \t]*(?:[)\],;.}].*|)$")
 _STATEMENT = re.compile(
@@ -55,7 +56,7 @@ def _docstrings(lines: list[str], quote: str) -> None:
 
 def _ends_alike(lines: list[str], since: int, index: int, quote: str) -> bool:
     """Whether the next quotes stand right below the first and nothing left of them: then all of it is a string."""
-    end = next((line for line in lines[index:] if quote in line), "")
+    end = next((line for line in lines[index : index + LONGEST] if quote in line), "")
     return bool(end) and _indent(end) == _indent(lines[since]) <= _indent(lines[index])
 
 

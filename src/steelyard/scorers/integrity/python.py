@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
-from steelyard.scorers.integrity.model import Check, TestCase, View
+from steelyard.scorers.integrity.model import TOO_LARGE, Check, TestCase, View
 from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import Function, constant, last_name, walk
@@ -40,7 +40,7 @@ class Python:
     def view(self, text: str, context: str = "") -> View:
         """By syntax; statement by statement where the whole does not parse."""
         if len(text) > MAX_CHARS:
-            return self.lines(text, "too large to parse")
+            return self.lines(text, TOO_LARGE)
         tree, note = parse(text)
         if tree is None:
             return self.lines(text, note)

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.scorers.integrity.grammars import Loaded, load
 from steelyard.scorers.integrity.lines import RULES, line_view
-from steelyard.scorers.integrity.model import Check, Mark, TestCase, View
+from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 from steelyard.scorers.integrity.tree_flow import dead_ranges
 from steelyard.scorers.integrity.tree_tests import Region, regions
@@ -42,7 +42,7 @@ class Trees:
             return self.lines(text, "no grammar installed (pip install 'steelyard[syntax]')")
         raw = text.encode("utf-8", "replace")
         if len(raw) > MAX_BYTES:
-            return self.lines(text, "too large to parse")
+            return self.lines(text, TOO_LARGE)
         if _deep(raw):
             return self.lines(text, "nested too deep to parse")
         tree = _parse(loaded, raw)

@@ -11,6 +11,7 @@ from steelyard.scorers.integrity.model import NOTHING, Check, TestCase
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
+MOST_COMPARED, MOST_ALIKE = 2000, 50
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
 
@@ -47,8 +48,8 @@ def _loosened_lines(pair: Pair) -> list[Finding]:
     if pair.before.mode != "lines" or pair.after.mode != "lines":
         return []
     was, now = (Counter(map(key, view.checks)) for view in (pair.before, pair.after))
-    lost = [_by_text(check) for check in _take(list(pair.before.checks), was - now)]
-    gained = [_by_text(check) for check in _take(list(pair.after.checks), now - was)]
+    lost = [_by_text(check) for check in _take(list(pair.before.checks), was - now)[:MOST_COMPARED]]
+    gained = [_by_text(check) for check in _take(list(pair.after.checks), now - was)[:MOST_COMPARED]]
     whole = _Placed(pair, TestCase(pair.path, 1))
     count, line = pair.silenced
     said = [
@@ -190,11 +191,17 @@ def _tautologies(new: _Placed, lost: list[Check], gained: list[Check]) -> list[F
 
 def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Finding]:
     """A check of the same value that lets more through, where no other check of that value came in its place."""
-    findings = []
+    findings: list[Finding] = []
+    of_subject = defaultdict(list)
+    for check in gained:
+        for subject in set(check.subjects):
+            of_subject[subject].append(check)
     for was in lost:
-        near = [check for check in gained if set(check.subjects) & set(was.subjects)]
+        near = [check for subject in was.subjects for check in of_subject[subject][:MOST_ALIKE]]
         if not near:
             continue
+        if len(findings) >= MOST_COMPARED:
+            break
         best = max(near, key=lambda check: check.strength)
         if best.strength < was.strength:
             findings.append(_finding("loosened", new, "pins down less", was.text, best.text, best.line))
