@@ -3,6 +3,7 @@
 import pytest
 
 from steelyard.scorers.integrity.analyse import analyser_for
+from steelyard.scorers.integrity.mend import mended
 from tests.scorers.integrity.build import ASSERTIONS, SKIPS, evidence
 
 INSIDE_TEMPLATE = """      state: "pending",
@@ -115,3 +116,12 @@ def test_a_raised_skip_is_one_marker() -> None:
     text = "from unittest import SkipTest\n\ndef test_a():\n    raise SkipTest('no')\n"
 
     assert len(analyser_for("test_a.py").view(text).skips) == 1
+
+
+@pytest.mark.parametrize("family", ["python", "javascript", "go", "kotlin", "rust", "ruby"])
+@pytest.mark.parametrize("line", ['    """\n    def x(\n', " `\n", " */\n", "/**\n", '    "\n'])
+def test_hostile_cuts_are_mended_in_one_pass(family: str, line: str) -> None:
+    """Text in which everything opens and nothing closes keeps its lines, and is done in time."""
+    text = line * 50_000
+
+    assert mended(family, text).count("\n") == text.count("\n")
