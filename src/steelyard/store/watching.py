@@ -30,7 +30,7 @@ _RUNS = schema.runs.c
 _TIERS = ("Bronze", "Silver", "Gold", "Elite")
 
 # Plain SQL that both databases know: the dialects' own inserts would load both.
-_ADD_DAY = text(
+_DAY_SQL = (
     "INSERT INTO daily_scores (workspace, arm, day, runs, total, squares, bronze, silver, gold, elite, p50_s, last_at) "
     "VALUES (:workspace, :arm, :day, :runs, :total, :squares, :bronze, :silver, :gold, :elite, :p50_s, :last_at) "
     "ON CONFLICT (workspace, arm, day) DO UPDATE SET runs = daily_scores.runs + excluded.runs, "
@@ -42,10 +42,16 @@ _ADD_DAY = text(
     "RETURNING runs"
 )
 # `before` is the streak as it was: one statement counts on and says what was counted from.
-_COUNT_TRUST = text(
+_TRUST_SQL = (
     "INSERT INTO arm_trust (workspace, arm, streak, before) VALUES (:workspace, :arm, :good, 0) "
     "ON CONFLICT (workspace, arm) DO UPDATE SET before = arm_trust.streak, "
     "streak = CASE WHEN excluded.streak > 0 THEN arm_trust.streak + 1 ELSE 0 END RETURNING before, streak"
+)
+_ADD_DAY, _COUNT_TRUST = text(_DAY_SQL), text(_TRUST_SQL)
+# PostgreSQL does both in one round trip; SQLite, which has none to save, can't.
+_COUNT_BOTH = text(
+    f"WITH day AS ({_DAY_SQL}), trust AS ({_TRUST_SQL}) "  # noqa: S608  # two constants
+    "SELECT day.runs, trust.before, trust.streak FROM day, trust"
 )
 _SET_TRUST = (
     update(schema.arm_trust)
@@ -83,9 +89,13 @@ def watch_new(connection: "Connection", scored: Scored) -> list[JsonObject]:
     run, card = scored.run, scored.card
     if run.is_infrastructure:
         return []
-    runs_today = _count(connection, run, card, +1)
-    trust = connection.execute(_COUNT_TRUST, {**_arm(run), "good": int(is_good(card.tier))}).one()
-    told = _trust_events(scored, trust.before, trust.streak)
+    good = {**_arm(run), "good": int(is_good(card.tier))}
+    if connection.dialect.name == "postgresql":
+        runs_today, before, streak = connection.execute(_COUNT_BOTH, {**_day_row(run, card, +1), **good}).one()
+    else:
+        runs_today = _count(connection, run, card, +1)
+        before, streak = connection.execute(_COUNT_TRUST, good).one()
+    told = _trust_events(scored, before, streak)
     return told + _drift_events(connection, scored) if _is_time_to_look(runs_today) else told
 
 
@@ -122,7 +132,11 @@ def day_of(moment: str) -> str:
 
 def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> int:
     """Put a score into its day, or with -1 take it out; how many runs the day has now."""
-    row: JsonObject = {
+    return int(connection.execute(_ADD_DAY, _day_row(run, card, sign)).scalar_one())
+
+
+def _day_row(run: Run, card: Scorecard, sign: int) -> JsonObject:
+    return {
         **_arm(run),
         "day": day_of(run.finished_at),
         "runs": sign,
@@ -132,7 +146,6 @@ def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> in
         "p50_s": card.inputs.get("p50_s"),
         "last_at": instant(run.finished_at),
     }
-    return int(connection.execute(_ADD_DAY, row).scalar_one())
 
 
 def _recount(connection: "Connection", run: Run) -> int:
