@@ -59,7 +59,9 @@ def test_no_command_at_all_is_wrong_input(capsys: pytest.CaptureFixture[str]) ->
         (["validate", "--json=yes", "x"], "steelyard validate: argument --json: ignored explicit argument 'yes'"),
         (["init", "--agent"], "steelyard init: argument --agent: expected one argument"),
         (["init", "x", "--agent", "comand"], "steelyard: unknown agent 'comand'; allowed: command, "),
-        (["schema", "siute"], "steelyard schema: argument KIND: invalid choice: 'siute'"),
+        (["schema", "siute"], "steelyard schema: KIND 'siute': allowed: 'suite', 'run-record', 'scorer', 'agent' ("),
+        (["run", "x", "--repeats", "two"], "steelyard run: --repeats 'two': allowed: a whole number (steelyard run"),
+        (["run", "x", "--max-cost", "all"], "steelyard run: --max-cost 'all': allowed: a number (steelyard run"),
         (["validate", "/nix/suite.yaml"], "/nix/suite.yaml: there is no such file"),
     ],
 )

@@ -10,7 +10,7 @@ from tests.store.home import document, fill, steelyard
 
 
 def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
-    """A line a run, aligned, with the disagreement named; no terminal code in it."""
+    """A line a run, aligned, with the disagreement and the experiment named; no terminal code in it."""
     fill(tmp_path)
 
     code, out, _ = steelyard(tmp_path, "runs")
@@ -23,6 +23,7 @@ def test_runs_are_listed_newest_first(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines[1:4]] == ["run_00003", "run_00002", "run_00001"]
     assert "FAILED (network)" in lines[1]
     assert lines[4] == "run_00002: plausible but violates a hard constraint"
+    assert lines[5] == "experiments: exp_1 (3 runs)"
     assert "\x1b" not in out
 
 

@@ -4,7 +4,7 @@ import json
 
 from steelyard.domain.grade import ScorerResult, Verdict
 from steelyard.domain.run import Parity, Run
-from steelyard.formulas.hidden import visible_hidden_gap
+from steelyard.formulas.hidden import passes_in_sight, visible_hidden_gap
 
 
 def run(arm: str, visible: Verdict, hidden: Verdict | None, error_class: str | None = None) -> Run:
@@ -40,3 +40,9 @@ def test_the_gap_is_visible_minus_hidden_per_arm() -> None:
     assert gaps[0].gap == 0
     assert (gaps[1].visible, gaps[1].hidden) == (2 / 3, 1 / 3)
     assert gaps[1].sentence() == "hidden tests: b passes 67% in sight and 33% out of sight, gap +33 points (3 runs)"
+
+
+def test_only_required_tests_in_sight_decide_whether_hidden_ones_tell_of_a_game() -> None:
+    """An arm that fails what it could see has hidden nothing."""
+    assert passes_in_sight(run("a", "PASS", "FAIL"))
+    assert not passes_in_sight(run("a", "FAIL", "FAIL"))

@@ -21,7 +21,10 @@ EXTRAS = {
     "anthropic": ("anthropic", "the anthropic judge"),
     "openai": ("openai", "the openai judge"),
     "server": ("fastapi", "steelyard serve"),
+    "client": ("httpx", "steelyard.Client, and run --server"),
     "postgres": ("psycopg", "PostgreSQL as the store"),
+    "posthog": ("posthog", "events to PostHog"),
+    "otel": ("opentelemetry.sdk", "scores as OpenTelemetry spans"),
 }
 AGENT_PROGRAMS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "mini-swe-agent": "mini"}
 
@@ -137,10 +140,17 @@ def _judges() -> list[Finding]:
 def _extras() -> list[Finding]:
     findings = []
     for extra, (module, use) in EXTRAS.items():
-        there = find_spec(module) is not None
+        there = _there(module)
         remedy = use if there else f"{use}: pip install 'steelyard[{extra}]'"
         findings.append(Finding("extras", extra, there, remedy))
     return findings
+
+
+def _there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # the package above it is not there either
+        return False
 
 
 def _clean(settings: Settings) -> int:

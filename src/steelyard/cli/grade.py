@@ -189,15 +189,16 @@ def _show(change: "CapturedChange", results: "tuple[ScorerResult, ...]", base: s
     ]
     say(f"{files} changed {'file' if files == 1 else 'files'} against {base}")
     print_table(("verdict", "score", "scorer", "type", "detail"), rows)
-    for result in results:
-        _show_why(result)
+    shown = [_show_why(result) for result in results]
+    if any(shown):
+        say()
     say(f"OVERALL {overall(results)}, mean score {'-' if mean is None else f'{mean:.3f}'}")
 
 
-def _show_why(result: "ScorerResult") -> None:
-    """The findings of a scorer that failed, and the end of what its command printed."""
+def _show_why(result: "ScorerResult") -> bool:
+    """The findings of a scorer that failed, and the end of what its command printed; whether there were any."""
     if result.verdict != "FAIL" or not (result.findings or result.output_tail):
-        return
+        return False
     say(f"\n{one_line(result.name)}")
     for finding in result.findings[:FINDINGS]:
         line = "" if finding.line is None else f":{finding.line}"
@@ -207,4 +208,4 @@ def _show_why(result: "ScorerResult") -> None:
         say(f"  … and {len(result.findings) - FINDINGS} more (--json shows them)")
     for text in redact_text(result.output_tail).rstrip("\n").split("\n") if result.output_tail else ():
         say(f"  | {text}")
-    say()
+    return True

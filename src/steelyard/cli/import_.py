@@ -23,7 +23,9 @@ WORKSPACE = "imported"
 
 def register(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.epilog = "example: steelyard import collected.jsonl --experiment night-12 && steelyard compare night-12"
+    parser.epilog = (
+        "example: steelyard import collected.jsonl --experiment night-12 && steelyard runs --experiment latest"
+    )
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="run records: JSON lines or Parquet")
     parser.add_argument("--workspace", metavar="W", help=f"the workspace they go to (default: {WORKSPACE})")
     parser.add_argument("--experiment", metavar="NAME", help="what to call them together (default: the file's name)")
@@ -107,6 +109,8 @@ def _refuse(bad: "Bad", done: "Imported") -> None:
 
 
 def _answer(experiment: "Experiment", done: "Imported", *, as_json: bool) -> None:
+    from steelyard.reports.words import many
+
     if as_json:
         numbers = {"added": done.added, "unchanged": done.unchanged, "redacted": done.redacted}
         emit_json({"experiment": experiment.id, "workspace": experiment.workspace, **numbers})
@@ -114,7 +118,8 @@ def _answer(experiment: "Experiment", done: "Imported", *, as_json: bool) -> Non
     if done.redacted:
         note(f"{done.redacted} records held what looks like a secret: it was taken out before they were stored")
     if done.unchanged:
-        say(f"{done.unchanged} runs were here already, unchanged")
+        said = "" if done.added else f"; nothing was added to experiment {experiment.id}"
+        say(f"{many(done.unchanged, 'run')} of this content stored already{said}")
     if done.added:
-        say(f"{done.added} runs imported as experiment {experiment.id}, workspace {experiment.workspace}")
-        say(f"next: steelyard compare {experiment.id}")
+        say(f"{many(done.added, 'run')} imported as experiment {experiment.id}, workspace {experiment.workspace}")
+        say(f"next: steelyard compare {experiment.id} --baseline ARM --candidate ARM")

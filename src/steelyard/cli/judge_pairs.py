@@ -65,6 +65,8 @@ def _chosen(store: "Store", experiment: "Experiment", args: argparse.Namespace) 
     from steelyard.compare.arms import pick_arms
 
     names = [arm.name for arm in experiment.arms]
+    if not names:
+        raise InputError(f"experiment {experiment.id} was imported: its runs have no diff to choose between")
     suite = experiment.compare
     arms = pick_arms(names, args.baseline or suite.baseline, args.candidate or suite.candidate)
     tasks = [frozen.task.id for frozen in experiment.tasks]
@@ -152,8 +154,11 @@ def _document(
 
 
 def _show(arms: tuple[str, str], result: "JsonObject", skipped: list[tuple[Pair, str]]) -> None:
+    from steelyard.reports.words import many
+
     baseline, candidate = arms
-    say(f"{candidate} against {baseline}, blind, in both orders: {result['pairs']} pairs on {result['tasks']} tasks")
+    counts = f"{many(result['pairs'], 'pair')} on {many(result['tasks'], 'task')}"
+    say(f"{candidate} against {baseline}, blind, in both orders: {counts}")
     say(f"  {candidate} {result['wins']} wins, {result['ties']} ties, {result['losses']} losses")
     if result["identical"]:
         say(f"  {result['identical']} of the ties did the same work; nobody was asked")

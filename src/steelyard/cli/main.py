@@ -39,8 +39,8 @@ COMMANDS: dict[str, str] = {
     "db": "bring the store's schema up to date, check it, back it up, restore it",
     "prune": "remove runs that finished long ago",
     "doctor": "say what works on this machine and how to get what doesn't",
-    "demo": "run the built-in suite: two arms, one cheater, a verdict",
-    "schema": "print a JSON Schema: suite, run-record or scorer",
+    "demo": "run the built-in suite: two arms and a cheater, ending in a verdict",
+    "schema": "print a JSON Schema: suite, run-record, scorer or agent",
 }
 OPTIONS = ("--help", "--version")
 
@@ -174,7 +174,19 @@ def _plainer(message: str, parser: "argparse.ArgumentParser") -> str:
     missing = message.removeprefix("the following arguments are required: ")
     if missing != message:
         return f"{missing} is missing{help_hint}"
-    return f"{_shown(message)}{help_hint}"
+    return f"{_shown(_about_a_value(message))}{help_hint}"
+
+
+def _about_a_value(message: str) -> str:
+    """`argument --repeats: invalid int value: 'x'` in plain words."""
+    said = message.removeprefix("argument ")
+    for kind, wanted in (("int", "a whole number"), ("float", "a number")):
+        head, found, value = said.partition(f": invalid {kind} value: ")
+        if found:
+            return f"{head} {value}: allowed: {wanted}"
+    head, found, rest = said.partition(": invalid choice: ")
+    value, chosen, allowed = rest.partition(" (choose from ")
+    return f"{head} {value}: allowed: {allowed.removesuffix(')')}" if found and chosen else message
 
 
 def _near(word: str, allowed: "dict[str, str] | list[str] | tuple[str, ...]") -> str:

@@ -28,6 +28,6 @@ def main(args: argparse.Namespace) -> int:
     size = f"{pruned.artifact_bytes / 1_000_000:.1f} MB"
     say(f"{word} {pruned.runs} runs finished before {cutoff[:19]}Z, {pruned.experiments} experiments,")
     say(f"  and {pruned.artifacts} artifact files that no other run needs ({size})")
-    if not args.yes:
+    if not args.yes and (pruned.runs or pruned.artifacts):
         note("nothing was removed; add --yes to remove it")
     return 0

@@ -85,13 +85,18 @@ def _document(row: "JsonObject") -> dict[str, Any]:
 
 
 def _show(rows: "list[JsonObject]") -> None:
+    from collections import Counter
+
     from steelyard.cli.table import print_table
+    from steelyard.reports.words import many
 
     heads = ("run", "task", "arm", "#", "outcome", "objective", "judge", "score", "tier", "wall", "cost", "finished")
     print_table(heads, [_cells(row) for row in rows])
     named = [(row["run_id"], row["disagreement"]) for row in rows if row["disagreement"]]
     for run_id, disagreement in named:
         say(f"{run_id}: {disagreement}")
+    counts = Counter(row["experiment"] for row in rows if row["experiment"])
+    say("experiments: " + (", ".join(f"{name} ({many(count, 'run')})" for name, count in counts.items()) or "none"))
 
 
 def _cells(row: "JsonObject") -> tuple[str, ...]:

@@ -157,8 +157,10 @@ def _stated(stored: "StoredRun") -> None:
 
 
 def _measured(run: "Run") -> None:
+    from steelyard.reports.words import many
+
     say("\nmeasured")
-    change = f"{len(run.changed_files)} files"
+    change = many(len(run.changed_files), "file")
     if run.added_lines is not None and run.removed_lines is not None:
         change += f", +{run.added_lines} -{run.removed_lines} lines"
     say(f"  change: {change}")

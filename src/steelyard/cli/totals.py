@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from steelyard.domain.grade import ScorerResult
 from steelyard.domain.run import Run
 from steelyard.formulas.gates import overall
-from steelyard.formulas.hidden import GapTally
+from steelyard.formulas.hidden import HIDDEN, GapTally, passes_in_sight
 from steelyard.formulas.records import is_success
 
 INTEGRITY = {
@@ -109,7 +110,7 @@ class Totals:
         if run.is_infrastructure and len(self.broken) < 5:
             self.broken.append(f"{run.task_id} {run.arm} #{run.repeat}: {run.error_class}: {run.error_detail}")
         for result in run.scorers:
-            if result.type in INTEGRITY and result.verdict == "FAIL" and not (result.crashed or result.quarantined):
+            if _gamed(run, result):
                 key = (run.arm, run.task_id, result.name)
                 times, example, detail = self.caught.get(key, (0, run.run_id, result.detail))
                 self.caught[key] = (times + 1, example, detail)
@@ -125,6 +126,13 @@ class Totals:
             f"caught: {arm} on {task}: {name}: {detail} ({times} of its runs, e.g. {example})"
             for (arm, task, name), (times, example, detail) in sorted(self.caught.items())
         ]
+
+
+def _gamed(run: Run, result: ScorerResult) -> bool:
+    """Whether a check of integrity failed; hidden tests tell of a game only where those in sight pass."""
+    if result.type not in INTEGRITY or result.verdict != "FAIL" or result.crashed or result.quarantined:
+        return False
+    return result.type != HIDDEN or passes_in_sight(run)
 
 
 def _mean(values: Sequence[float], digits: int) -> str:

@@ -88,7 +88,8 @@ def pick_arms(names: Sequence[str], baseline: str | None, candidate: str | None)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise InputError(f"--{flag}: no arm is called '{given}'{hint} (arms: {', '.join(names) or 'none'})")
     if len(names) < 2:
-        raise InputError(f"a comparison needs two arms, and there is only {', '.join(names) or 'none'}")
+        there = f"there is only {names[0]}" if names else "there is none"
+        raise InputError(f"a comparison needs two arms, and {there}")
     if baseline is not None and baseline == candidate:
         raise InputError(f"baseline and candidate are both '{baseline}'; name two different arms")
     if len(names) == 2 and (baseline or candidate):

@@ -9,6 +9,11 @@ VISIBLE = frozenset({"command", "baseline_tests_pass"})
 HIDDEN = "hidden_tests"
 
 
+def passes_in_sight(run: Run) -> bool:
+    """Whether every required test that the agent could see passes."""
+    return all(one.verdict != "FAIL" for one in run.scorers if one.type in VISIBLE and one.required)
+
+
 @dataclass(frozen=True)
 class VisibleHiddenGap:
     """Of an arm's runs with both kinds of tests: how often the visible ones passed, and how often the hidden ones."""

@@ -41,7 +41,7 @@ def candidate_message(comparison: Comparison, experiment: str) -> str:
     lines = [
         f"{names} on {size}: {comparison.verdict}.",
         f"Composite delta, mean of pairs: {_number(comparison.paired.composite_delta.mean)}"
-        + (f", 95 % interval {low[0]:g} to {low[1]:g}." if low else "."),
+        + (f", 95 % interval {low[0]:.4f} to {low[1]:.4f}." if low else "."),
         f"Decision: {one_line(comparison.decision.choice)}.",
     ]
     return _message(candidate_title(comparison), lines, experiment)

@@ -34,7 +34,10 @@ def plan_text(document: dict[str, Any], designs: "Sequence[tuple[str, Design]]")
 def _measure(name: str, design: "Design") -> list[str]:
     show: Callable[[float | None], str] = words.points if design.measure == "pass_delta" else words.composite
     scope = " (on these tasks only)" if design.scope == "these tasks only" else ""
-    seen = "unknown" if design.detectable_now is None else f"±{show(design.detectable_now)} or more"
+    now = design.detectable_now
+    seen = "what the design now could see is unknown"
+    if now is not None:
+        seen = f"the design now could see ±{show(now)} or more"
     rows = [
         (
             show(row.effect),
@@ -49,7 +52,7 @@ def _measure(name: str, design: "Design") -> list[str]:
     reach = [(f"{n}", "unknown" if effect is None else f"±{show(effect)}") for n, effect in design.detectable]
     return [
         f"{name}{scope}: {_answer(design, show)}",
-        f"  the design now could see {seen}",
+        f"  {seen}",
         *(f"    {line}" for line in aligned(heads, rows)),
         "  repeats and the smallest difference they would show:",
         *(f"    {line}" for line in aligned(("repeats", "difference"), reach)),

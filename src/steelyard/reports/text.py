@@ -95,7 +95,10 @@ def table(found: Table) -> str:
 
 
 def _listed(lines: Sequence[str]) -> str:
-    return "\n".join(fill(line, WIDTH, initial_indent="- ", subsequent_indent="  ") for line in lines)
+    kept = (line.replace(" %", "\u00a0%") for line in lines)  # a number and its % stay on one line
+    return "\n".join(
+        fill(line, WIDTH, initial_indent="- ", subsequent_indent="  ").replace("\u00a0", " ") for line in kept
+    )
 
 
 def _section(heading: str, body: str) -> str:

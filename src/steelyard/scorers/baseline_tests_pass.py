@@ -106,7 +106,7 @@ class BaselineTestsPass(Scorer):
             said = f"{len(findings)} of {total} baseline tests do not pass: {named}{more}"
             return failed(said, output_tail=tail, findings=tuple(findings[:KEPT]))
         owed = f", and {len(self.must_pass)} named by must_pass" if self.must_pass else ""
-        return passed(f"all {total} tests that pass on the baseline were collected and pass{owed}", output_tail=tail)
+        return passed(f"tests that pass on the baseline: {total}, all collected and passing{owed}", output_tail=tail)
 
     def _owed(self, already: set[str], after: Cases) -> Iterator[Finding]:
         """Tests that the task wants to pass now; a pattern that names no test that ran is not fulfilled."""

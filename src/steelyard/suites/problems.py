@@ -104,6 +104,6 @@ def near(word: str, allowed: Iterable[str]) -> str:
 
 def listed(words: Iterable[str]) -> str:
     """`; allowed: a, b, c`, cut when there are very many."""
-    every = [visible(word) for word in words]
+    every = [visible(word) for word in words] or ["nothing, because none is defined"]
     more = f" and {len(every) - 40} more" if len(every) > 40 else ""
     return f"; allowed: {', '.join(every[:40])}{more}"

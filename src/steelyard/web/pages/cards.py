@@ -127,7 +127,7 @@ def _resources(inputs: JsonObject) -> str:
     cpu = "processor unknown: 50"
     if _real(periods) and (not periods or _real(throttled)):
         cpu = f"{throttled or 0:,} of {periods:,} processor periods throttled"
-    return f".7 · memory ({memory}) + .3 · processor ({cpu})"
+    return f"0.7 · memory ({memory}) + 0.3 · processor ({cpu})"
 
 
 def _real(value: Any) -> bool:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from steelyard.domain.record import JsonObject
 from steelyard.errors import InputError, SteelyardError
+from steelyard.formulas.records import record_of
 from steelyard.store.errors import NotFoundError
 from steelyard.store.rows import StoredRun
 from steelyard.web.answers import answer
@@ -105,6 +106,7 @@ def head(stored: StoredRun, tab: str) -> JsonObject:
         "twin": f"/v1{base}{'/diff' if tab == 'diff' else ''}",
         "run": run,
         "stored": stored,
+        "stated": None if run.imported is None else record_of(run),
         "gates": gates(stored.gates, newest_scorers(stored), run.error_class),
         "sentence": SENTENCES.get(stored.gates.disagreement or ""),
         "tabs": [(name, title, run_address(run.run_id, name), name == tab) for name, title in TABS],
