@@ -471,6 +471,7 @@ def test_a_command_that_said_enough_is_ended(sandbox: Sandbox) -> None:
     assert result.stdout.text() == "one\ntwo\nlast words\n"
 
 
+@pytest.mark.parametrize("provider", HOST, indirect=True)
 def test_what_was_used_is_metered(open_sandbox: Open) -> None:
     """Before anything ran all is unknown; afterwards CPU time and peak memory are about what the command used."""
     sandbox = open_sandbox()
