@@ -19,6 +19,7 @@ from steelyard.store.clean import clean_blobs, clean_record
 from steelyard.store.connection import Database
 from steelyard.store.errors import ConflictError, RefusedError, storing
 from steelyard.store.outbox import event_row
+from steelyard.store.postgres import find_all, is_postgres, together
 from steelyard.store.rows import StoredScore, instant, run_row, score_row, scored_event, stored_score
 from steelyard.store.statements import (
     ADD_EVENT,
@@ -28,13 +29,15 @@ from steelyard.store.statements import (
     COUNTING_TRIES,
     END_LEASE,
     FIRST_SCORE,
+    LOCK_WORKSPACE,
     RECORD,
     RECORDS,
+    RECORDS_ANY,
     REPLACE_TRIES,
     insert_new,
 )
 from steelyard.store.watching import Scored, watch_new
-from steelyard.store.workspaces import baseline_history, lock_workspace
+from steelyard.store.workspaces import baseline_history, history_asked, lock_workspace, weights_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Insert
@@ -130,11 +133,25 @@ class _Turn:
         self._weights: dict[str, Weights] = {}
         self._walls: dict[str, list[float]] = {}
         self._cells: set[tuple[object, ...]] = set()
+        self._scored: list[Scored] = []
         self._rows: dict[Insert, list[JsonObject]] = {ADD_RUN: [], ADD_SCORE: [], ADD_EVENT: [], ADD_JUDGEMENT: []}
-        for workspace in sorted({one.run.workspace for one in ready}):
-            self._weights[workspace] = lock_workspace(connection, workspace)
-            self._walls[workspace] = baseline_history(connection, workspace)
-        self._records = _records(connection, [one.run.run_id for one in ready])
+        self._records = self._begin(sorted({one.run.workspace for one in ready}), [one.run.run_id for one in ready])
+
+    def _begin(self, homes: list[str], run_ids: list[str]) -> dict[str, str]:
+        """Lock the workspaces and read what they are measured against; the records of those that are stored."""
+        connection = self.connection
+        if is_postgres(connection):
+            asked = [one for home in homes for one in ((LOCK_WORKSPACE, {"workspace": home}), history_asked(home))]
+            *found, stored = find_all(connection, [*asked, (RECORDS_ANY, {"run_ids": run_ids})])
+            if all(found[::2]):
+                for home, [(weights,)], walls in zip(homes, found[::2], found[1::2], strict=True):
+                    self._weights[home] = weights_of(weights)
+                    self._walls[home] = [wall for (wall,) in reversed(walls)]
+                return dict(stored)
+        for home in homes:  # among them new ones
+            self._weights[home] = lock_workspace(connection, home)
+            self._walls[home] = baseline_history(connection, home)
+        return _records(connection, run_ids)
 
     def save(self, one: _Ready) -> Saved:
         """Store a run, unless it is there."""
@@ -158,10 +175,16 @@ class _Turn:
         return Saved(None if card is None else StoredScore(1, self.scored_at, card), is_new=True)
 
     def write(self) -> None:
-        """Write the rows that were collected."""
-        for statement, rows in self._rows.items():
-            if rows:
-                self.connection.execute(statement, rows)
+        """Write the rows that were collected, and count the scores among them."""
+        for scored, told in zip(self._scored, watch_new(self.connection, self._scored), strict=True):
+            event = scored_event(scored.card, scored.run.workspace, scored.version)
+            self._rows[ADD_EVENT] += [event_row("agent.run.scored", event, scored.at), *told]
+        self._scored.clear()
+        with together(self.connection):
+            for statement, rows in self._rows.items():
+                if rows:
+                    self.connection.execute(statement, rows)
+        for rows in self._rows.values():
             rows.clear()
 
     def _replace(self, run: Run) -> int:
@@ -175,9 +198,7 @@ class _Turn:
 
     def _tell(self, run: Run, card: Scorecard) -> None:
         self._rows[ADD_SCORE].append(score_row(card, 1, self.scored_at))
-        told = [event_row("agent.run.scored", scored_event(card, run.workspace, 1), self.scored_at)]
-        told += watch_new(self.connection, Scored(run, card, 1, self.scored_at))
-        self._rows[ADD_EVENT] += told
+        self._scored.append(Scored(run, card, 1, self.scored_at))
         if run.outcome == "COMPLETED":
             self._walls[run.workspace] = [*self._walls[run.workspace], run.wall_s][-HISTORY_MOST:]
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import ARRAY, Text, any_, bindparam, delete, insert, select, update
 
 from steelyard.domain.record import JsonObject
 from steelyard.formulas.scorecard import HISTORY_MOST
@@ -55,6 +55,8 @@ TAKE_LEASE = update(schema.leases).where(
 END_LEASE = delete(schema.leases).where(*_lease)
 RECORD = select(_RUNS.record).where(_RUNS.run_id == bindparam("run_id"))
 RECORDS = select(_RUNS.run_id, _RUNS.record).where(_RUNS.run_id.in_(bindparam("run_ids", expanding=True)))
+# The same for PostgreSQL, in one text however many they are.
+RECORDS_ANY = select(_RUNS.run_id, _RUNS.record).where(_RUNS.run_id == any_(bindparam("run_ids", type_=ARRAY(Text))))
 TASK = select(schema.tasks.c.snapshot).where(schema.tasks.c.sha256 == bindparam("sha256"))
 FIRST_SCORE = select(schema.agent_run_scores).where(
     schema.agent_run_scores.c.run_id == bindparam("run_id"), schema.agent_run_scores.c.version == 1
@@ -72,10 +74,11 @@ HISTORY = (
     .order_by(_RUNS.seq.desc())
     .limit(HISTORY_MOST)
 )
-ADD_RUN = insert(schema.runs)
-ADD_SCORE = insert(schema.agent_run_scores)
-ADD_EVENT = insert(schema.outbox)
-ADD_JUDGEMENT = insert(schema.judgements)
+# `inline`: nobody asks for the numbers that rows get, so nothing is returned.
+ADD_RUN = insert(schema.runs).inline()
+ADD_SCORE = insert(schema.agent_run_scores).inline()
+ADD_EVENT = insert(schema.outbox).inline()
+ADD_JUDGEMENT = insert(schema.judgements).inline()
 ADD_LEASE = insert(schema.leases)
 
 

@@ -3,9 +3,10 @@
 A workspace is locked while one of its runs is scored, so counts are never lost, and an event has one cause.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, select, text, update
@@ -17,6 +18,7 @@ from steelyard.formulas.drift import CONFIDENCE, DAYS, Drift, Sums, drift_of, ma
 from steelyard.formulas.trust import TRUSTED_FROM, is_good, trust_change
 from steelyard.store import schema
 from steelyard.store.outbox import event_row
+from steelyard.store.postgres import find_all, is_postgres
 from steelyard.store.rows import instant
 
 if TYPE_CHECKING:
@@ -84,19 +86,32 @@ class Scored:
     at: str
 
 
-def watch_new(connection: "Connection", scored: Scored) -> list[JsonObject]:
-    """Count a new score; the events that tell what it changed: trust, drift."""
-    run, card = scored.run, scored.card
-    if run.is_infrastructure:
-        return []
-    good = {**_arm(run), "good": int(is_good(card.tier))}
-    if connection.dialect.name == "postgresql":
-        runs_today, before, streak = connection.execute(_COUNT_BOTH, {**_day_row(run, card, +1), **good}).one()
-    else:
-        runs_today = _count(connection, run, card, +1)
-        before, streak = connection.execute(_COUNT_TRUST, good).one()
+def watch_new(connection: "Connection", scored: Sequence[Scored]) -> list[list[JsonObject]]:
+    """Count new scores in their order; of each the events that tell what it changed: trust, drift."""
+    if not is_postgres(connection):
+        return [_told(connection, one, _count_new(connection, one), ()) for one in scored]
+    found = find_all(connection, [(_COUNT_BOTH, _new_row(one)) for one in scored])
+    return [_told(connection, one, found[place][0], scored[place + 1 :]) for place, one in enumerate(scored)]
+
+
+def _new_row(scored: Scored) -> JsonObject:
+    return {**_day_row(scored.run, scored.card, +1), "good": int(is_good(scored.card.tier))}
+
+
+def _count_new(connection: "Connection", scored: Scored) -> tuple[int, int, int]:
+    """Count one; the runs of its day, and its arm's streak before and after."""
+    row = _new_row(scored)
+    runs_today = connection.execute(_ADD_DAY, row).scalar_one()
+    before, streak = connection.execute(_COUNT_TRUST, row).one()
+    return runs_today, before, streak
+
+
+def _told(
+    connection: "Connection", scored: Scored, counted: tuple[int, int, int], later: Sequence[Scored]
+) -> list[JsonObject]:
+    runs_today, before, streak = counted
     told = _trust_events(scored, before, streak)
-    return told + _drift_events(connection, scored) if _is_time_to_look(runs_today) else told
+    return told + _drift_events(connection, scored, later) if _is_time_to_look(runs_today) else told
 
 
 def watch_again(connection: "Connection", scored: Scored, previous: tuple[int, str]) -> list[JsonObject]:
@@ -130,9 +145,9 @@ def day_of(moment: str) -> str:
     return instant(moment)[:10]
 
 
-def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> int:
-    """Put a score into its day, or with -1 take it out; how many runs the day has now."""
-    return int(connection.execute(_ADD_DAY, _day_row(run, card, sign)).scalar_one())
+def _count(connection: "Connection", run: Run, card: Scorecard, sign: int) -> None:
+    """Put a score into its day, or with -1 take it out."""
+    connection.execute(_ADD_DAY, _day_row(run, card, sign))
 
 
 def _day_row(run: Run, card: Scorecard, sign: int) -> JsonObject:
@@ -170,14 +185,19 @@ def _cause(scored: Scored) -> JsonObject:
     return {**_arm(scored.run), "run_id": scored.run.run_id, "version": scored.version}
 
 
-def _drift_events(connection: "Connection", scored: Scored) -> list[JsonObject]:
-    """Tell of a drift, each direction at most once in seven days: the same drift is not told with every run."""
+def _drift_events(connection: "Connection", scored: Scored, later: Sequence[Scored] = ()) -> list[JsonObject]:
+    """Tell of a drift, each direction at most once in seven days: the same drift is not told with every run.
+
+    `later` are scores that were counted already although they come after this one: they are left out.
+    """
     day = day_of(scored.run.finished_at)
     first, middle = _window(day)
     rows = connection.execute(_WEEKS, {**_arm(scored.run), "first": first, "last": day}).all()
+    early = [_taken_back(one) for one in later if _arm(one.run) == _arm(scored.run)]
+    early = [row for row in early if first <= row.day <= day]
     this_week, last_week = (
-        _sums(row for row in rows if row.day >= middle),
-        _sums(row for row in rows if row.day < middle),
+        _sums(row for row in [*rows, *early] if row.day >= middle),
+        _sums(row for row in [*rows, *early] if row.day < middle),
     )
     if not may_have_drifted(this_week, last_week):
         return []
@@ -191,6 +211,11 @@ def _drift_events(connection: "Connection", scored: Scored) -> list[JsonObject]:
     connection.execute(_MARK_DRIFT, {**at, "direction": marked})
     payload = {**_cause(scored), "as_of": day, **drift_document(drift)}
     return [event_row("agent.score.drifted", payload, scored.at)]
+
+
+def _taken_back(scored: Scored) -> SimpleNamespace:
+    """The row that takes a score out of its day's sums."""
+    return SimpleNamespace(**_day_row(scored.run, scored.card, -1))
 
 
 def _window(day: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from steelyard.store.connection import Database
 from steelyard.store.statements import HISTORY, LOCK_WORKSPACE, WEIGHTS, insert_new
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
 _END = 2**63 - 1  # after every run
 _TOLERANCE = 1e-4
@@ -25,21 +25,26 @@ def lock_workspace(connection: "Connection", workspace: str) -> Weights:
     if found is None:
         insert_new(connection, schema.workspaces, [{"id": workspace}])
         found = connection.execute(LOCK_WORKSPACE, {"workspace": workspace}).one()
-    return _weights(found.weights)
+    return weights_of(found.weights)
 
 
 def baseline_history(connection: "Connection", workspace: str, before: int | None = None) -> list[float]:
     """The wall times of the last 20 COMPLETED runs of a workspace, oldest first; `before` a run's `seq`."""
-    asked = {"workspace": workspace, "before": _END if before is None else before}
-    return list(connection.execute(HISTORY, asked).scalars())[::-1]
+    return list(connection.execute(*history_asked(workspace, before)).scalars())[::-1]
+
+
+def history_asked(workspace: str, before: int | None = None) -> "tuple[Select[float], JsonObject]":
+    """The statement that finds them, newest first, and what it is given."""
+    return HISTORY, {"workspace": workspace, "before": _END if before is None else before}
 
 
 def read_weights(connection: "Connection", workspace: str) -> Weights:
     """The weights a workspace scores with; the formula's own when none were set."""
-    return _weights(connection.execute(WEIGHTS, {"workspace": workspace}).scalar())
+    return weights_of(connection.execute(WEIGHTS, {"workspace": workspace}).scalar())
 
 
-def _weights(stored: str | None) -> Weights:
+def weights_of(stored: str | None) -> Weights:
+    """Weights from the column that holds them; the formula's own when none were set."""
     return DEFAULT_WEIGHTS if stored is None else Weights.model_validate_json(stored)
 
 

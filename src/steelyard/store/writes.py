@@ -71,10 +71,10 @@ def add_score(database: Database, card: Scorecard, *, scored_at: str) -> int:
         told = [event_row("agent.run.scored", scored_event(card, workspace, version), scored_at)]
         run = Run.model_validate_json(stored_record(connection, card.run_id) or "")
         scored = Scored(run, card, version, scored_at)
-        if latest is None:  # imported: its record stated a score, but none was given here
-            told += watch_new(connection, scored)
-        else:
+        if latest is not None:
             told += watch_again(connection, scored, (previous.score, previous.tier))
+        elif not run.is_infrastructure:  # imported: its record stated a score, but none was given here
+            told += watch_new(connection, [scored])[0]
         add_events(connection, told)
     return version
 

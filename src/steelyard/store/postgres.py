@@ -1,0 +1,70 @@
+"""What PostgreSQL answers in one round trip: statements sent together, past SQLAlchemy's one at a time.
+
+Each statement still sees what was committed when its own turn came, so a lock that is sent first holds for the rest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.exc import DBAPIError
+
+from steelyard.domain.record import JsonObject
+
+if TYPE_CHECKING:
+    from sqlalchemy import ClauseElement, Connection
+
+Asked = tuple["ClauseElement", JsonObject]
+
+
+def is_postgres(connection: "Connection") -> bool:
+    """Whether the functions here may be used."""
+    return connection.dialect.name == "postgresql"
+
+
+def find_all(connection: "Connection", asked: Sequence[Asked]) -> list[list[Any]]:
+    """The rows that each of several statements finds, executed one after the other."""
+    if not asked:
+        return []
+    with _driver(connection) as driver:
+        with driver.pipeline():
+            cursors = [driver.execute(*_raw(statement, given)) for statement, given in asked]
+        return [cursor.fetchall() for cursor in cursors]
+
+
+@contextmanager
+def together(connection: "Connection") -> Iterator[None]:
+    """Send the statements of a block together; they must not be asked for rows. On SQLite it is only a block."""
+    if not is_postgres(connection):
+        yield
+        return
+    with _driver(connection) as driver, driver.pipeline():
+        yield
+
+
+@contextmanager
+def _driver(connection: "Connection") -> Iterator[Any]:
+    """The driver's own connection, whose errors become SQLAlchemy's as they do elsewhere."""
+    import psycopg
+
+    try:
+        yield connection.connection.driver_connection
+    except psycopg.Error as error:
+        if connection.dialect.is_disconnect(error, connection.connection, None):
+            connection.invalidate(error)
+        raise DBAPIError.instance(None, None, error, psycopg.Error, dialect=connection.dialect) from error
+
+
+def _raw(statement: "ClauseElement", given: JsonObject) -> tuple[str, JsonObject]:
+    sql, constants = _compiled(statement)
+    return sql, {**constants, **given}
+
+
+@cache
+def _compiled(statement: "ClauseElement") -> tuple[str, Mapping[str, Any]]:
+    """The driver's text of a statement (one of a few that live as long as the process), and the constants in it."""
+    from sqlalchemy.dialects.postgresql.psycopg import dialect
+
+    compiled = statement.compile(dialect=dialect())
+    return str(compiled), {name: value for name, value in compiled.params.items() if value is not None}
