@@ -50,10 +50,11 @@ def _driver(connection: "Connection") -> Iterator[Any]:
 
     try:
         yield connection.connection.driver_connection
-    except psycopg.Error as error:
+    except psycopg.Error as raised:
+        error: Any = raised
         if connection.dialect.is_disconnect(error, connection.connection, None):
             connection.invalidate(error)
-        raise DBAPIError.instance(None, None, error, psycopg.Error, dialect=connection.dialect) from error
+        raise DBAPIError.instance(None, None, error, psycopg.Error, dialect=connection.dialect) from raised
 
 
 def _raw(statement: "ClauseElement", given: JsonObject) -> tuple[str, JsonObject]:
@@ -66,5 +67,5 @@ def _compiled(statement: "ClauseElement") -> tuple[str, Mapping[str, Any]]:
     """The driver's text of a statement (one of a few that live as long as the process), and the constants in it."""
     from sqlalchemy.dialects.postgresql.psycopg import dialect
 
-    compiled = statement.compile(dialect=dialect())
+    compiled = statement.compile(dialect=dialect())  # type: ignore[no-untyped-call]
     return str(compiled), {name: value for name, value in compiled.params.items() if value is not None}

@@ -22,7 +22,7 @@ from steelyard.formulas.scorecard import FORMULA_VERSION
 from steelyard.store import schema
 from steelyard.store.connection import Database
 from steelyard.store.errors import StoreError, storing
-from steelyard.store.scenarios import FIND_TASK
+from steelyard.store.scenarios import FIND_TASK, FIND_TASKS
 from steelyard.store.tokens import ANY_TOKEN, FIND_TOKEN
 
 _RUNS = schema.runs.c
@@ -33,7 +33,7 @@ NEWEST_SCORE = (
     .where(_RUNS.run_id == bindparam("id"))
     .order_by(_SCORES.c.version.desc())
 )
-_STATEMENTS = {"token": FIND_TOKEN, "any": ANY_TOKEN, "score": NEWEST_SCORE, "task": FIND_TASK}
+_STATEMENTS = {"token": FIND_TOKEN, "any": ANY_TOKEN, "score": NEWEST_SCORE}
 _THREADS = 8  # and so many connections are kept for the next read
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
@@ -54,13 +54,12 @@ class QuickReads:
         return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: do(*given, **named))
 
     def one(self, name: str, key: str = "", **more: str) -> Any | None:
-        """A row of `token`, `any`, `score` or `task`; None when there is none."""
+        """A row of `token`, `any` or `score`; None when there is none."""
         return self._reader.one(name, {"id": key, **more})
 
-    def task(self, workspace: str, task_id: str) -> str | None:
-        """The sha256 of a workspace's task; None when it has none of that id."""
-        found = self.one("task", task_id, workspace=workspace)
-        return None if found is None else str(found.sha256)
+    def tasks(self, workspace: str, task_ids: set[str]) -> dict[str, str]:
+        """The sha256 of each of a workspace's tasks; an id that it has none of is left out."""
+        return self._reader.tasks(workspace, sorted(task_ids))
 
     def close(self) -> None:
         """Give the connections and the threads up."""
@@ -75,7 +74,8 @@ class _Sqlite:
     def __init__(self, database: Database) -> None:
         self._database = database
         dialect = sqlite.dialect(paramstyle="named")
-        self._sql = {name: str(statement.compile(dialect=dialect)) for name, statement in _STATEMENTS.items()}
+        statements = {**_STATEMENTS, "task": FIND_TASK}
+        self._sql = {name: str(statement.compile(dialect=dialect)) for name, statement in statements.items()}
         self._connection: Any = None
         self._lock = threading.Lock()
 
@@ -89,6 +89,10 @@ class _Sqlite:
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise StoreError(f"reading the store: {error}") from error
+
+    def tasks(self, workspace: str, task_ids: list[str]) -> dict[str, str]:
+        found = {name: self.one("task", {"id": name, "workspace": workspace}) for name in task_ids}
+        return {name: str(row.sha256) for name, row in found.items() if row is not None}
 
     def close(self) -> None:
         with self._lock:
@@ -111,27 +115,36 @@ class _Postgres:
     def __init__(self, database: Database) -> None:
         self._database = database
         dialect = database.engine.dialect
-        self._sql = {name: str(statement.compile(dialect=dialect)) for name, statement in _STATEMENTS.items()}
+        statements = {**_STATEMENTS, "tasks": FIND_TASKS}
+        self._sql = {name: str(statement.compile(dialect=dialect)) for name, statement in statements.items()}
         self._idle: list[Any] = []
         self._lock = threading.Lock()
 
     def one(self, name: str, keys: dict[str, str]) -> Any | None:
+        return next(iter(self._rows(name, keys, most=1)), None)
+
+    def tasks(self, workspace: str, task_ids: list[str]) -> dict[str, str]:
+        rows = self._rows("tasks", {"workspace": workspace, "ids": task_ids}, most=len(task_ids))
+        return {row.task_id: row.sha256 for row in rows}
+
+    def _rows(self, name: str, keys: dict[str, Any], most: int) -> list[Any]:
         import psycopg
 
         with storing("reading the store"):
             try:
-                return self._read(name, keys)
+                return self._read(name, keys, most)
             except psycopg.OperationalError:
                 self.close()  # the server went away: what is idle is as dead
             try:
-                return self._read(name, keys)
+                return self._read(name, keys, most)
             except psycopg.Error as error:
                 reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
                 raise StoreError(f"reading the store: {reason}") from error
 
-    def _read(self, name: str, keys: dict[str, str]) -> Any | None:
+    def _read(self, name: str, keys: dict[str, Any], most: int) -> list[Any]:
         with self._connection() as connection:
-            return connection.execute(self._sql[name], keys).fetchone()
+            found: list[Any] = connection.execute(self._sql[name], keys).fetchmany(most)
+            return found
 
     @contextmanager
     def _connection(self) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import ARRAY, Text, any_, bindparam, insert, select, update
 
 from steelyard.domain.record import JsonObject
 from steelyard.domain.suite import FrozenTask, Scenario, Task, snapshot
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _SCENARIO = schema.scenarios.c
 _TASK = schema.workspace_tasks.c
 FIND_TASK = select(_TASK.sha256).where(_TASK.workspace == bindparam("workspace"), _TASK.task_id == bindparam("id"))
+FIND_TASKS = select(_TASK.task_id, _TASK.sha256).where(
+    _TASK.workspace == bindparam("workspace"), _TASK.task_id == any_(bindparam("ids", type_=ARRAY(Text)))
+)
 
 
 class StaleError(ConflictError):

@@ -194,10 +194,10 @@ def _drift_events(connection: "Connection", scored: Scored, later: Sequence[Scor
     first, middle = _window(day)
     rows = connection.execute(_WEEKS, {**_arm(scored.run), "first": first, "last": day}).all()
     early = [_taken_back(one) for one in later if _arm(one.run) == _arm(scored.run)]
-    early = [row for row in early if first <= row.day <= day]
+    counted: list[Any] = [*rows, *(row for row in early if first <= row.day <= day)]
     this_week, last_week = (
-        _sums(row for row in [*rows, *early] if row.day >= middle),
-        _sums(row for row in [*rows, *early] if row.day < middle),
+        _sums(row for row in counted if row.day >= middle),
+        _sums(row for row in counted if row.day < middle),
     )
     if not may_have_drifted(this_week, last_week):
         return []

@@ -61,11 +61,23 @@ class Answered:
 
 @dataclass(frozen=True)
 class _Read:
-    """A run that was understood: its place among those sent with it, and where it belongs."""
+    """A body that was understood: its place among those sent with it, and where it belongs."""
 
     place: int
     body: RunIn
     workspace: str
+
+    @property
+    def asks(self) -> bool:
+        """Whether the workspace's own task of that id is meant."""
+        return not self.body.task_sha256 and "task_id" in self.body.model_fields_set
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A body and the run that was made of it."""
+
+    read: _Read
     finished: Finished
 
 
@@ -78,44 +90,60 @@ def ingest_many(service: "Service", sent: Sequence[Sent]) -> list[Answered]:
     answers: dict[int, Answered] = {}
     homes: dict[str, list[_Read]] = {}
     for place, one in enumerate(sent):
-        found = _read(service, one, place, at)
+        found = _read(service, one, place)
         if isinstance(found, Answered):
             answers[place] = found
         else:
             homes.setdefault(found.workspace, []).append(found)
-    for reads in homes.values():
-        answers |= {read.place: told for read, told in zip(reads, _store(service, reads, at), strict=True)}
+    for workspace, reads in homes.items():
+        answers |= _take(service, workspace, reads, at)
     return [answers[place] for place in range(len(sent))]
 
 
-def _read(service: "Service", sent: Sent, place: int, at: str) -> "_Read | Answered":
+def _take(service: "Service", workspace: str, reads: list[_Read], at: str) -> dict[int, Answered]:
+    """What becomes of a workspace's runs, by their places."""
+    try:
+        asked = {read.body.task_id for read in reads if read.asks}
+        known = service.reads.tasks(workspace, asked) if asked else {}
+    except SteelyardError as error:
+        return {read.place: _refused(service, read.body.run_id, error) for read in reads}
+    answers: dict[int, Answered] = {}
+    wholes: list[_Whole] = []
+    for read in reads:
+        task = read.body.task_sha256 or (known.get(read.body.task_id, "") if read.asks else "")
+        try:
+            wholes.append(_Whole(read, finished_of(read.body, workspace, task, at)))
+        except (ProblemError, SteelyardError) as error:
+            answers[read.place] = _refused(service, read.body.run_id, error)
+    told = _store(service, wholes, at) if wholes else []
+    return answers | {whole.read.place: one for whole, one in zip(wholes, told, strict=True)}
+
+
+def _read(service: "Service", sent: Sent, place: int) -> "_Read | Answered":
     run_id = None
     try:
         body = parse(sent.data, RunIn)
         run_id = body.run_id
-        workspace = sent.caller.home(body.workspace)
-        known = body.task_sha256 or ""
-        if not known and "task_id" in body.model_fields_set:
-            known = service.reads.task(workspace, body.task_id) or ""
-        return _Read(place, body, workspace, finished_of(body, workspace, known, at))
+        return _Read(place, body, sent.caller.home(body.workspace))
     except (ProblemError, SteelyardError) as error:
         return _refused(service, run_id, error)
 
 
-def _store(service: "Service", reads: list[_Read], at: str) -> list[Answered]:
+def _store(service: "Service", wholes: list[_Whole], at: str) -> list[Answered]:
     try:
-        saved = service.store.store_runs([read.finished for read in reads], scored_at=at)
+        saved = service.store.store_runs([whole.finished for whole in wholes], scored_at=at)
     except (InputError, RefusedError):  # of one of them: each by itself
-        return [_store_alone(service, read, at) for read in reads]
+        return [_store_alone(service, whole, at) for whole in wholes]
     except SteelyardError as error:
-        return [_refused(service, read.body.run_id, error) for read in reads]
-    return [_told(service, read, found) for read, found in zip(reads, saved, strict=True)]
+        return [_refused(service, whole.read.body.run_id, error) for whole in wholes]
+    return [_told(service, whole.read, found) for whole, found in zip(wholes, saved, strict=True)]
 
 
-def _store_alone(service: "Service", read: _Read, at: str) -> Answered:
+def _store_alone(service: "Service", whole: _Whole, at: str) -> Answered:
+    read = whole.read
     try:
         try:
-            return _told(service, read, service.store.store_run(read.finished, scored_at=at))
+            return _told(service, read, service.store.store_run(whole.finished, scored_at=at))
         except ConflictError:
             earlier = _stored(service, read.body.run_id)
             if earlier is None or earlier.workspace != read.workspace:
