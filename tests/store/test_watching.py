@@ -111,6 +111,37 @@ def test_trust_is_earned_and_lost_by_an_arm(store: Store) -> None:
     assert store.trust("payments")["arms"]["plain"] == {"streak": 0, "trusted": False}
 
 
+def test_runs_stored_together_cause_what_they_cause_one_by_one(store: Store, tmp_path: Path) -> None:
+    """The same events with the same numbers in the same order, however many runs share a transaction."""
+    runs = [
+        finished(
+            number,
+            blobs={},
+            arm="ab"[number % 2],
+            outcome="FAILED" if 60 <= number < 90 else "COMPLETED",
+            finished_at=f"2026-01-{(1, 9, 2, 10)[number // 30]:02d}T12:{number % 60:02d}:00Z",
+            wall_s=10.0 + number % 5,
+        )
+        for number in range(120)
+    ]
+
+    with open_store(f"sqlite:///{tmp_path / 'alone.db'}", tmp_path / "artifacts") as alone:
+        for run in runs:
+            alone.save(run, scored_at=AT)
+        for start in range(0, len(runs), 24):
+            store.store_runs(runs[start : start + 24], scored_at=AT)
+        expected, found = (
+            [(event.kind, event.payload) for event in one.pending_events("nobody", 10_000)] for one in (alone, store)
+        )
+        trends = [one.trend("payments", until="2026-01-10", days=10) for one in (alone, store)]
+
+    assert found == expected
+    assert {"agent.run.scored", "agent.trust.earned", "agent.trust.lost", "agent.score.drifted"} == {
+        k for k, _ in found
+    }
+    assert trends[0] == trends[1]
+
+
 def test_the_same_run_again_causes_nothing_again(store: Store) -> None:
     """Storing a run twice counts once and tells once."""
     for number in [*range(6), *range(6)]:
