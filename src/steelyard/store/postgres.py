@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.exc import DBAPIError
 
-from steelyard.domain.record import JsonObject
+from steelyard.domain.record import JsonObject, canonical_json
 
 if TYPE_CHECKING:
-    from sqlalchemy import ClauseElement, Connection
+    from sqlalchemy import ClauseElement, Connection, TableClause
 
 Asked = tuple["ClauseElement", JsonObject]
 
@@ -33,14 +33,21 @@ def find_all(connection: "Connection", asked: Sequence[Asked]) -> list[list[Any]
         return [cursor.fetchall() for cursor in cursors]
 
 
-@contextmanager
-def together(connection: "Connection") -> Iterator[None]:
-    """Send the statements of a block together; they must not be asked for rows. On SQLite it is only a block."""
-    if not is_postgres(connection):
-        yield
+def add_all(connection: "Connection", tables: Sequence[tuple["TableClause[Any]", list[JsonObject]]]) -> None:
+    """Add rows to tables, those of a table in one statement, in their order."""
+    if not tables:
         return
     with _driver(connection) as driver, driver.pipeline():
-        yield
+        for table, rows in tables:
+            driver.execute(_adding(table.name, tuple(rows[0])), {"rows": canonical_json(rows)})
+
+
+@cache
+def _adding(table: str, columns: tuple[str, ...]) -> str:
+    """One parameter however many rows there are: the columns' types are the table's own."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    given = f"json_populate_recordset(NULL::{table}, %(rows)s::json) WITH ORDINALITY AS given"
+    return f"INSERT INTO {table} ({names}) SELECT {names} FROM {given} ORDER BY ordinality"  # noqa: S608  # our names
 
 
 @contextmanager

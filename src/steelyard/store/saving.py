@@ -19,7 +19,7 @@ from steelyard.store.clean import clean_blobs, clean_record
 from steelyard.store.connection import Database
 from steelyard.store.errors import ConflictError, RefusedError, storing
 from steelyard.store.outbox import event_row
-from steelyard.store.postgres import find_all, is_postgres, together
+from steelyard.store.postgres import add_all, find_all, is_postgres
 from steelyard.store.rows import StoredScore, instant, run_row, score_row, scored_event, stored_score
 from steelyard.store.statements import (
     ADD_EVENT,
@@ -180,11 +180,13 @@ class _Turn:
             event = scored_event(scored.card, scored.run.workspace, scored.version)
             self._rows[ADD_EVENT] += [event_row("agent.run.scored", event, scored.at), *told]
         self._scored.clear()
-        with together(self.connection):
-            for statement, rows in self._rows.items():
-                if rows:
-                    self.connection.execute(statement, rows)
-        for rows in self._rows.values():
+        waiting = [(statement, rows) for statement, rows in self._rows.items() if rows]
+        if is_postgres(self.connection):
+            add_all(self.connection, [(statement.table, rows) for statement, rows in waiting])
+        else:
+            for statement, rows in waiting:
+                self.connection.execute(statement, rows)
+        for _, rows in waiting:
             rows.clear()
 
     def _replace(self, run: Run) -> int:
