@@ -140,15 +140,15 @@ class _Turn:
     def _begin(self, homes: list[str], run_ids: list[str]) -> dict[str, str]:
         """Lock the workspaces and read what they are measured against; the records of those that are stored."""
         connection = self.connection
-        if is_postgres(connection):
-            asked = [one for home in homes for one in ((LOCK_WORKSPACE, {"workspace": home}), history_asked(home))]
-            *found, stored = find_all(connection, [*asked, (RECORDS_ANY, {"run_ids": run_ids})])
-            if all(found[::2]):
-                for home, [(weights,)], walls in zip(homes, found[::2], found[1::2], strict=True):
-                    self._weights[home] = weights_of(weights)
-                    self._walls[home] = [wall for (wall,) in reversed(walls)]
+        if is_postgres(connection) and len(homes) == 1:  # several are locked one by one, always in one order
+            (home,) = homes
+            asked = [(LOCK_WORKSPACE, {"workspace": home}), history_asked(home), (RECORDS_ANY, {"run_ids": run_ids})]
+            locked, walls, stored = find_all(connection, asked)
+            if locked:  # else it is a new one
+                self._weights[home] = weights_of(locked[0][0])
+                self._walls[home] = [wall for (wall,) in reversed(walls)]
                 return dict(stored)
-        for home in homes:  # among them new ones
+        for home in homes:
             self._weights[home] = lock_workspace(connection, home)
             self._walls[home] = baseline_history(connection, home)
         return _records(connection, run_ids)
