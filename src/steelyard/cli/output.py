@@ -7,8 +7,7 @@ from typing import Any
 
 def emit_json(document: Any) -> None:
     """Print one JSON document on stdout, and nothing else."""
-    json.dump(document, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
 def say(text: str = "") -> None:

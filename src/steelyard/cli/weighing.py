@@ -4,7 +4,6 @@ import argparse
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from steelyard.cli.waves import waves_note
 from steelyard.compare.runs import Material, weigh_runs
 from steelyard.compare.together import Part, together
 from steelyard.domain.suite import CompareSpec
@@ -79,6 +78,7 @@ def _from_store(args: argparse.Namespace) -> Weighing:
 
 
 def _one(store: "Store", experiment: "Experiment") -> Weighing:
+    from steelyard.cli.waves import waves_note
     from steelyard.compare.runs import material_of
 
     material = material_of(store.iter_runs(experiment.id), experiment.arms)

@@ -101,7 +101,7 @@ class RecordTable:
     def ids(self, rows: "Ints") -> tuple[str, ...]:
         """The run ids of some rows."""
         gather = getattr(self.run_ids, "gather", None)  # a column of Polars gives many at once far sooner
-        return tuple(gather(rows).to_list()) if gather else tuple(self.run_ids[row] for row in rows.tolist())
+        return tuple(gather(rows.tolist()).to_list()) if gather else tuple(self.run_ids[row] for row in rows.tolist())
 
     def without(self, rows: Sequence[int]) -> "RecordTable":
         """The table without some rows."""
