@@ -2,12 +2,16 @@
 
 import ast
 from dataclasses import dataclass
+from functools import cache
 
 from steelyard.scorers.integrity.model import EXACT, NOTHING, PARTIAL, PRESENCE
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 BROAD = frozenset({"Exception", "BaseException"})
 CATCHES_FAILURES = BROAD | {"AssertionError", "object"}
+_NO_NODES = frozenset(
+    {"ctx", "id", "attr", "kind", "type_comment", "asname", "module", "level", "simple", "conversion"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +27,21 @@ def walk(root: ast.AST) -> list[ast.AST]:
     """Every node below and with the root; quicker than `ast.walk`, whose order nobody needs here."""
     found = [root]
     for node in found:
-        for name in node._fields:
+        for name in _inner_fields(type(node)):  # type: ignore[arg-type]  # a class is hashable, whatever mypy says
             value = getattr(node, name, None)
             if isinstance(value, list):
-                found.extend(item for item in value if isinstance(item, ast.AST))
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                found.extend([item for item in value if isinstance(item, ast.AST)])
+            elif isinstance(value, ast.AST):
                 found.append(value)
     return found
+
+
+@cache
+def _inner_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold other nodes."""
+    if issubclass(kind, ast.Constant | ast.Name):
+        return ()
+    return tuple(name for name in kind._fields if name not in _NO_NODES)
 
 
 def last_name(node: ast.expr) -> str:
@@ -206,7 +218,8 @@ def _compared(test: ast.Compare) -> Meaning:
         return Meaning(PRESENCE if other[0] and other[1] in (None, "") else PARTIAL, subjects)
     if isinstance(op, ast.Eq | ast.Is):
         # `f() == f()` says that it says the same twice, and no more.
-        twice = ast.dump(test.left) == ast.dump(test.comparators[0])
+        left, right = test.left, test.comparators[0]
+        twice = type(left) is type(right) and ast.dump(left) == ast.dump(right)
         return Meaning(PARTIAL if twice else EXACT, subjects, _tolerance(test))
     if isinstance(op, ast.In) and isinstance(test.comparators[0], ast.Tuple | ast.List | ast.Set):
         subjects = (*subjects, *_sources(test.comparators[0].elts))
