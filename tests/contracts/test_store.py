@@ -69,6 +69,7 @@ def test_progress_counts_what_is_done_and_who_is_at_it(store: Store) -> None:
     assert read_progress(store.database, "exp_1", "elsewhere").done == 0
     seen = glance(store.database, "exp_1")
     assert (seen.finished, seen.cost_usd, seen.working, seen.more) == (2, 0.5, 2, False)
+    assert glance(store.database, "nope").cost_usd is None
     assert shapes(store.database, ["exp_1", "nope"]) == {"exp_1": Shape(1, 1, 4, {})}
     assert summary(found, 4)["state"] == summary(found, 4, alive=True)["state"] == "running"
     store.release(owner)

@@ -112,10 +112,13 @@ def pulse(database: Database, experiment: str, workspace: str | None = None) -> 
 
 @dataclass(frozen=True)
 class Glance:
-    """An experiment in a list: `more` says that there are so many runs that not all were counted."""
+    """An experiment in a list: `more` says that there are so many runs that not all were counted.
+
+    `cost_usd` is what is known of it; None when no run told.
+    """
 
     finished: int
-    cost_usd: float
+    cost_usd: float | None
     working: int
     more: bool
     last_finished: str | None = None
@@ -145,12 +148,12 @@ def glance(database: Database, experiment: str) -> Glance:
         .subquery()
     )
     done = func.count().filter(one.c.replaced == 0, one.c.infrastructure == 0)
-    cost = func.coalesce(func.sum(one.c.cost_usd), 0.0)
-    query = select(func.count(), done, cost, func.max(one.c.finished_at)).select_from(one)
+    query = select(func.count(), done, func.sum(one.c.cost_usd), func.max(one.c.finished_at)).select_from(one)
     with database.read() as connection:
         every, finished, spent, last = connection.execute(query).one()
         working = _working(connection, experiment)
-    return Glance(int(finished), float(spent), working, int(every) > MOST_COUNTED, last)
+    known = None if spent is None else float(spent)
+    return Glance(int(finished), known, working, int(every) > MOST_COUNTED, last)
 
 
 def shapes(database: Database, ids: Sequence[str]) -> dict[str, Shape]:
