@@ -4,12 +4,11 @@ import argparse
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from steelyard.compare.runs import Material, weigh_runs
-from steelyard.compare.together import Part, together
 from steelyard.domain.suite import CompareSpec
 from steelyard.errors import InputError
 
 if TYPE_CHECKING:
+    from steelyard.compare.runs import Material
     from steelyard.compare.table import RecordTable
     from steelyard.domain.comparison import Comparison
     from steelyard.domain.experiment import Experiment
@@ -21,7 +20,7 @@ class Weighing:
     """What there is to weigh: stored runs (`material`), or a table of records with the lines that were left out."""
 
     spec: CompareSpec = CompareSpec()
-    material: Material | None = None
+    material: "Material | None" = None
     records: "RecordTable | None" = None
     skipped: int = 0
     problems: tuple[str, ...] = ()
@@ -37,11 +36,13 @@ class Weighing:
 
     def compare(self, args: argparse.Namespace) -> "Comparison":
         """The arms weighed against each other."""
-        from steelyard.compare.weigh import weigh
-
         if self.material is not None:
+            from steelyard.compare.runs import weigh_runs
+
             answer = weigh_runs(self.material, args.baseline, args.candidate, self.spec, args.min_repeats)
-        else:
+        else:  # records load nothing of runs
+            from steelyard.compare.weigh import weigh
+
             answer = weigh(self.table, args.baseline, args.candidate, self.spec, args.min_repeats)
         notes = [*answer.notes, *self.notes]
         excluded = dict(answer.excluded)
@@ -88,7 +89,7 @@ def _one(store: "Store", experiment: "Experiment") -> Weighing:
     return Weighing(spec=_known_arms(experiment.compare, material), material=material, notes=notes)
 
 
-def _known_arms(spec: CompareSpec, material: Material) -> CompareSpec:
+def _known_arms(spec: CompareSpec, material: "Material") -> CompareSpec:
     """The suite's choice of arms, where those arms have runs: `run --arm` may have left one out."""
     kept = {side: getattr(spec, side) for side in ("baseline", "candidate")}
     return spec.model_copy(update={side: arm if arm in material.facts else None for side, arm in kept.items()})
@@ -96,6 +97,8 @@ def _known_arms(spec: CompareSpec, material: Material) -> CompareSpec:
 
 def _two(store: "Store", first: "Experiment", second: "Experiment", args: argparse.Namespace) -> Weighing:
     """The arms of two experiments together; an arm's name that both have is followed by @ and the experiment."""
+    from steelyard.compare.together import Part, together
+
     if first.id == second.id:
         raise InputError(f"both experiments are {first.id}; give it once, or two different ones")
     parts = [Part(each.id, each.arms, store.iter_runs(each.id)) for each in (first, second)]
