@@ -44,10 +44,11 @@ class Sides:
         import numpy as np
 
         table = self.table
-        rows = np.concatenate((self.baseline, self.candidate))
-        lacking = np.isnan((table.number("objective_passed") + table.number("objective_total"))[rows])
         found = np.ones(len(table.tasks), dtype=np.bool_)
-        found[table.task[rows][lacking]] = False
+        told = table.states("objective_passed") and table.states("objective_total")
+        lacking = np.isnan(table.number("objective_passed") + table.number("objective_total")) if told else None
+        for rows in (self.baseline, self.candidate):
+            found[table.task[rows if lacking is None else rows[lacking[rows]]]] = False
         return found
 
     def difference(self, column: "Floats") -> "Floats":
