@@ -117,6 +117,9 @@ def exit_code(comparison: "Comparison") -> int:
 
 
 def _answer(comparison: "Comparison", args: argparse.Namespace, kind: str) -> None:
+    if args.output is None and kind == "json":  # programs ask for this: nothing of the reports is loaded
+        emit_json(comparison.model_dump(mode="json"))
+        return
     from steelyard.cli.files import write_whole
     from steelyard.reports.render import render
     from steelyard.reports.text import headline
@@ -129,8 +132,6 @@ def _answer(comparison: "Comparison", args: argparse.Namespace, kind: str) -> No
             emit_json(comparison.model_dump(mode="json"))
         else:
             say(headline(comparison))
-    elif kind == "json":
-        emit_json(comparison.model_dump(mode="json"))
     else:
         print_report(render(comparison, kind, link=link, colour=kind == "text" and wants_colour()))
 

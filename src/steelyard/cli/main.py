@@ -56,6 +56,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     gc.set_threshold(20_000, 20, 50)
     atexit.register(gc.freeze)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them reads every installed package
+    # Work is split over threads here already; those of BLAS would wait for each other, and round as many ways as cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(_run(arguments))
 
 

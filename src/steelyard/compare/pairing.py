@@ -210,11 +210,12 @@ def _cost_adjustments(table: RecordTable, rows: "Ints", against: "Ints") -> "tup
     """The cost term of each run against the mean of others for its task, and whether it was measured."""
     import numpy as np
 
+    tasks, others = table.task[rows], table.task[against]
     total = np.zeros(len(rows))
     known = np.zeros(len(rows))
     for name in _COSTS:
         column = table.total_tokens if name == "tokens" else table.number(name)
-        reference = task_means(table, against, column[against])[table.task[rows]]
+        reference = task_means(others, column[against], len(table.tasks))[tasks]
         value = column[rows]
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(reference == 0, np.where(value == 0, 1.0, 2.0), value / reference)
@@ -225,15 +226,14 @@ def _cost_adjustments(table: RecordTable, rows: "Ints", against: "Ints") -> "tup
     return np.where(known > 0, COST_WEIGHT * np.clip(1 - mean, -1, 1), 0.0), known > 0
 
 
-def task_means(table: RecordTable, rows: "Ints", values: "Floats") -> "Floats":
-    """The mean of the known values by task code; NaN for a task without any."""
+def task_means(tasks: "Ints", values: "Floats", count: int) -> "Floats":
+    """The mean of the known values by task code, of so many tasks; NaN for a task without any."""
     import numpy as np
 
     known = ~np.isnan(values)
-    tasks = table.task[rows]
     if not known.all():
         tasks, values = tasks[known], values[known]
-    counts = np.bincount(tasks, minlength=len(table.tasks))
+    counts = np.bincount(tasks, minlength=count)
     with np.errstate(invalid="ignore"):
-        sums = np.bincount(tasks, weights=values, minlength=len(table.tasks))
+        sums = np.bincount(tasks, weights=values, minlength=count)
         return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

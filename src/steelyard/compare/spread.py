@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from steelyard.compare.arms import shown
+from steelyard.compare.ranks import percentiles
 from steelyard.compare.table import RecordTable
 from steelyard.domain.comparison import Spread, SpreadMeasure
 
 if TYPE_CHECKING:
-    from steelyard.compare.table import Floats, Ints
+    from steelyard.compare.table import Floats
 
 MOST_ARMS = 12
 MOST_VALUES = 101  # all values of an arm, or its percentiles 0 to 100
@@ -28,9 +29,10 @@ def spreads(table: RecordTable, arms: Sequence[str]) -> tuple[Spread, ...]:
 def _spread(measure: SpreadMeasure, arm: str, values: "Floats") -> Spread:
     import numpy as np
 
-    known = np.sort(values[~np.isnan(values)])
-    values_shown = _percentiles(known, np.arange(MOST_VALUES)) if len(known) > MOST_VALUES else known
-    middle = _percentiles(known, np.array((25, 50, 75))) if len(known) else None
+    known = values[~np.isnan(values)]
+    found = percentiles(known, np.arange(MOST_VALUES)) if len(known) else known
+    middle = found[[25, 50, 75]] if len(known) else None
+    values_shown = found if len(known) > MOST_VALUES else np.sort(known)
     return Spread(
         measure=measure,
         arm=arm,
@@ -39,13 +41,6 @@ def _spread(measure: SpreadMeasure, arm: str, values: "Floats") -> Spread:
         quartiles=None if middle is None else (_number(middle[0]), _number(middle[1]), _number(middle[2])),
         values=tuple(_number(value) for value in values_shown),
     )
-
-
-def _percentiles(ordered: "Floats", shares: "Ints") -> "Floats":
-    """Percentiles of sorted numbers by linear interpolation, as NumPy has them, without sorting once more."""
-    import numpy as np
-
-    return np.interp(shares / 100 * (len(ordered) - 1), np.arange(len(ordered)), ordered)
 
 
 def _number(value: float) -> float:

@@ -86,17 +86,24 @@ class RecordTable:
         """Input and output tokens; unknown when one kind is."""
         return self.number("input_tokens") + self.number("output_tokens")
 
+    @cached_property
+    def _rows(self) -> "dict[str, Ints]":
+        """The rows of the arms that were asked for."""
+        return {}
+
     def rows_of(self, arm: str) -> "Ints":
         """The counted rows of an arm, by task name and repeat: the same runs in any order give the same rows."""
         import numpy as np
 
         if arm not in self.arms:
             return np.zeros(0, dtype=np.int64)
-        rows = np.flatnonzero((self.arm == self.arms.index(arm)) & self.counted)
-        keys = self.keys(rows)
-        if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
-            rows = rows[np.argsort(keys, kind="stable")]
-        return rows
+        if arm not in self._rows:
+            rows = np.flatnonzero((self.arm == self.arms.index(arm)) & self.counted)
+            keys = self.keys(rows)
+            if len(keys) > 1 and not (keys[1:] > keys[:-1]).all():
+                rows = rows[np.argsort(keys, kind="stable")]
+            self._rows[arm] = rows
+        return self._rows[arm]
 
     def ids(self, rows: "Ints") -> tuple[str, ...]:
         """The run ids of some rows."""

@@ -98,15 +98,18 @@ def _means(both: Sides, rows: "Ints", composites: "Floats", arm: str) -> _Means:
     left_out = np.zeros(count, dtype=bool)
     if arm in table.arms:
         left_out[table.task[(table.arm == table.arms.index(arm)) & ~table.counted]] = True
-    runs = np.bincount(table.task[rows], minlength=count)
+    tasks = table.task[rows]
+    runs = np.bincount(tasks, minlength=count)
+    success = task_means(tasks, table.success[rows].astype(np.float64), count)
+    told = both.stated.any()  # else success stands for the checks everywhere
     return _Means(
         runs=runs,
         run_ids=_first_ids(table, rows, runs),
         excluded=left_out,
-        composite=task_means(table, rows, composites),
-        passed=task_means(table, rows, objective_passed(both, rows)),
-        rate=task_means(table, rows, objective_rates(both, rows)),
-        success=task_means(table, rows, table.success[rows].astype(np.float64)),
+        composite=task_means(tasks, composites, count),
+        passed=task_means(tasks, objective_passed(both, rows), count) if told else success,
+        rate=task_means(tasks, objective_rates(both, rows), count) if told else success,
+        success=success,
     )
 
 

@@ -96,12 +96,12 @@ def _weigh_two(
 ) -> _Weighed:
     both = sides(table, *names)
     scores = composites(both)
-    judgement, pairs, ours, theirs = _at_once(
+    pairs, ours, theirs, judgement = _at_once(
         len(table),
-        partial(judge, both, scores, spec, names),
-        partial(paired, both, scores, names, resamples),
+        partial(paired, both, scores, names, resamples),  # takes longest
         partial(arm_metrics, table, both.candidate, scores.candidate),
         partial(arm_metrics, table, both.baseline, scores.baseline),
+        partial(judge, both, scores, spec, names),
     )
     few = fewest_repeats(judgement) < min_repeats
     decision = decide((names[1], ours), (names[0], theirs), pairs.pairs, few=few)
@@ -109,12 +109,12 @@ def _weigh_two(
 
 
 def _at_once(records: int, *parts: Callable[[], Any]) -> list[Any]:
-    """The answers of parts that do not need each other; of many records side by side, as NumPy does the work then."""
+    """The answers of parts that do not need each other; of many records two at a time, as NumPy does the work then."""
     if records < MANY_RECORDS:
         return [part() for part in parts]
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(len(parts)) as pool:
+    with ThreadPoolExecutor(2) as pool:
         return [done.result() for done in [pool.submit(part) for part in parts]]
 
 

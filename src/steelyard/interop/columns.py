@@ -1,6 +1,7 @@
 """Run records straight into columns with Polars: no Python object a row. Anything odd is left to the line reader."""
 
 from collections.abc import Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,13 +59,24 @@ def _frame(path: Path, mapped: int) -> "pl.DataFrame | None":
     if size == 0:  # empty, or a pipe, which can be read once only
         return None
     if size <= mapped:
-        return pl.scan_ndjson(path, schema=schema()).collect(engine="streaming")
+        return collected(pl.scan_ndjson(path, schema=schema()))
     frames = []
     for block in whole_lines(path):
         if block is None:
             return None
         frames.append(pl.read_ndjson(block, schema=schema()))
     return pl.concat(frames) if frames else None
+
+
+def collected(query: "pl.LazyFrame") -> "pl.DataFrame":
+    """What a query finds. While Polars reads, this thread loads the program that most likely comes next."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(query.collect, engine="streaming")
+        import_module("steelyard.compare.weigh")
+        import_module("numpy.random")
+        return reading.result()
 
 
 def whole_lines(path: Path, size: int = BLOCK) -> Iterator[bytes | None]:
@@ -105,7 +117,7 @@ def is_plain(frame: "pl.DataFrame", *, typed: bool = False) -> bool:
     counts = [name for name in NUMBERS if name not in REALS]
     checks = [pl.col(name).null_count() == 0 for name in REQUIRED]
     checks += [pl.col(name).min().fill_null(0) >= 0 for name in (*counts, "duration_seconds", "total_cost_usd")]
-    checks += [pl.col(name).max().fill_null(0) <= LARGEST_COUNT for name in counts]
+    checks += [pl.col(name).max().fill_null(0) < LARGEST_COUNT for name in counts]  # the limit itself may be rounded
     checks += [pl.col("repeat").min() >= 1, pl.col("repeat").max() <= 2**31 - 1]
     checks += [pl.col("judge01").min().fill_null(0) >= 0, pl.col("judge01").max().fill_null(0) <= 1]
     checks += [pl.col("score").min().fill_null(0) >= 0, pl.col("score").max().fill_null(0) <= 100]
@@ -115,7 +127,7 @@ def is_plain(frame: "pl.DataFrame", *, typed: bool = False) -> bool:
         checks += [~pl.col("run_id").str.contains("\x00", literal=True).any()]
     length = pl.col("run_id").str.len_chars()
     checks += [length.min() >= 1, length.max() <= LONGEST_NAME]
-    if frame.height == 0 or not all(frame.select(a=pl.all_horizontal(checks))["a"]):
+    if frame.height == 0 or not all(frame.select(check.alias(str(number)) for number, check in enumerate(checks)).row(0)):
         return False
     names = pl.concat([frame["task_id"].unique().cast(pl.String), frame["arm"].unique().cast(pl.String)])
     return all(1 <= len(name) <= LONGEST_NAME and "\x00" not in name for name in names.to_list())
@@ -167,14 +179,11 @@ def _codes(column: "pl.Series") -> "tuple[tuple[str, ...], Any]":
     """Distinct names in sorted order, and each row's index into them; -1 for null."""
     import numpy as np
 
-    physical = column.to_physical().fill_null(np.iinfo(np.uint32).max if column.null_count() else 0)
-    raw = physical.cast(int).to_numpy()
     if column.null_count() == len(column):
         return (), np.full(len(column), -1, dtype=np.int64)
     distinct = column.drop_nulls().unique()
-    codes = distinct.to_physical().cast(int).to_numpy()
+    codes = distinct.to_physical().to_numpy()
+    names, places = sorted_codes(distinct.cast(str).to_list(), np.arange(len(codes)))
     place = np.full(int(codes.max()) + 2, -1, dtype=np.int64)
-    place[codes] = np.arange(len(codes))
-    if column.null_count():
-        raw = np.where(raw > codes.max(), len(place) - 1, raw)
-    return sorted_codes(distinct.cast(str).to_list(), place[raw])
+    place[codes] = places
+    return names, place[column.to_physical().fill_null(len(place) - 1).to_numpy()]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from steelyard.compare.table import Columns, RecordTable, duplicate_rows
+from steelyard.compare.table import NUMBERS, Columns, RecordTable, duplicate_rows
 from steelyard.domain.mistakes import mistakes
 from steelyard.domain.run_record import RunRecord
 from steelyard.errors import InputError
-from steelyard.interop.columns import NULLABLE, REQUIRED, has_polars, is_plain, schema, table_from_frame
+from steelyard.interop.columns import NULLABLE, REQUIRED, collected, has_polars, is_plain, schema, table_from_frame
 from steelyard.interop.lines import Bad, Places
 
 if TYPE_CHECKING:
@@ -26,9 +26,12 @@ def read_parquet(paths: list[Path], *, strict: bool) -> tuple[RecordTable, Bad]:
     import polars as pl
 
     needs_polars()
-    frames = [_known_columns(path) for path in paths]
-    if all(frame is not None for frame in frames):
-        whole = pl.concat([frame for frame in frames if frame is not None])
+    queries = [query for path in paths if (query := _known_columns(path)) is not None]
+    if len(queries) == len(paths):
+        try:
+            whole = collected(pl.concat(queries))
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _unreadable(", ".join(map(str, paths)), error) from None
         if is_plain(whole, typed=True) and (table := table_from_frame(whole)) is not None:
             return table, Bad()
     return _by_row(paths, strict=strict)
@@ -40,21 +43,18 @@ def needs_polars() -> None:
         raise InputError("Parquet needs Polars: pip install 'steelyard[records]'")
 
 
-def _known_columns(path: Path) -> "pl.DataFrame | None":
-    """The known columns with their right types; None when one has another type, which is judged row by row."""
+def _known_columns(path: Path) -> "pl.LazyFrame | None":
+    """The known columns as a table needs them; None when one has another type, which is judged row by row."""
     import polars as pl
 
     names = _columns(path)
     wanted = schema()
-    exact = {name: found for name in wanted if (found := names.get(name)) is not None}
-    for name, found in exact.items():
-        if not _fits(found, wanted[name]):
-            return None
-    frame = pl.read_parquet(path, columns=list(exact))
-    have = [
-        pl.col(name).cast(kind) if name in exact else pl.lit(None, kind).alias(name) for name, kind in wanted.items()
-    ]
-    return frame.select(have) if frame.height else frame.select(have).clear()
+    if not all(_fits(names[name], kind) for name, kind in wanted.items() if name in names):
+        return None
+    kinds = wanted | dict.fromkeys(NUMBERS, pl.Float64)
+    return pl.scan_parquet(path).select(
+        pl.col(name).cast(kind) if name in names else pl.lit(None, kind).alias(name) for name, kind in kinds.items()
+    )
 
 
 def _fits(found: "pl.DataType", wanted: Any) -> bool:
@@ -76,12 +76,16 @@ def _columns(path: Path) -> "dict[str, pl.DataType]":
     try:
         names = dict(pl.read_parquet_schema(path))
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{path}: not a Parquet file that can be read: {reason}") from None
+        raise _unreadable(str(path), error) from None
     missing = [name for name in (*REQUIRED, *NULLABLE) if name not in names]
     if missing:
         raise InputError(f"{path}: required columns are missing: {', '.join(missing)}")
     return names
+
+
+def _unreadable(place: str, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return InputError(f"{place}: not a Parquet file that can be read: {reason}")
 
 
 def _by_row(paths: list[Path], *, strict: bool) -> tuple[RecordTable, Bad]:
