@@ -7,8 +7,8 @@ import numpy as np
 
 from steelyard.compare.aa import aa_check
 from steelyard.compare.table import RecordTable, table_of
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.run_record import RunRecord
-from steelyard.domain.suite import CompareSpec
 
 SETS = 25
 SPLITS = 8

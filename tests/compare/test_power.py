@@ -9,8 +9,8 @@ from steelyard.compare.aa import aa_check
 from steelyard.compare.pilots import pilot_of, pilot_of_arm
 from steelyard.compare.power import Pilot, detectable, pilot_from, plan_repeats
 from steelyard.compare.table import table_of
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.run_record import RunRecord
-from steelyard.domain.suite import CompareSpec
 from steelyard.errors import InputError
 from tests.compare.support import record
 

@@ -1,14 +1,17 @@
 """Places of a sorted order without sorting: always what sorting gives."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from steelyard.compare.ranks import FEW, at_ranks, percentiles
 
 MANY = FEW + 1_001
-SHAPES = {
+SHAPES: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
     "even": lambda luck: luck.random(MANY),
     "skewed": lambda luck: luck.lognormal(0, 3, MANY),
     "whole numbers": lambda luck: luck.integers(0, 5, MANY).astype(float),

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from steelyard.compare.table import RecordTable
 from steelyard.compare.weigh import MANY_RECORDS, weigh
+from steelyard.domain.compare_spec import CompareSpec, Thresholds
 from steelyard.domain.comparison import Comparison
 from steelyard.domain.run_record import RunRecord
-from steelyard.domain.suite import CompareSpec, Thresholds
 from steelyard.errors import InputError
 from steelyard.formulas.composite import Cost, composite, cost_adjustment, objective01, reference_cost
 from tests.compare.support import arms, record

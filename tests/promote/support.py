@@ -12,10 +12,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.record import canonical_json, sha256
 from steelyard.domain.run import Parity
-from steelyard.domain.suite import Arm, CompareSpec, FrozenTask, Seed, Task
+from steelyard.domain.suite import Arm, FrozenTask, Seed, Task
 from steelyard.domain.usage import Usage
 from steelyard.engine.parity import overlay_files
 from steelyard.store.database import open_store

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.compare.weigh import weigh
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.comparison import Comparison
 from steelyard.domain.run_record import RunRecord
-from steelyard.domain.suite import CompareSpec
 
 HOSTILE = "</script><img src=x onerror=alert(1)>|`@me` #1 \x1b[31m\n\u202e&"
 

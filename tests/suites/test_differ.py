@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from steelyard.domain.suite import Arm, CompareSpec, Suite
+from steelyard.domain.compare_spec import CompareSpec
+from steelyard.domain.suite import Arm, Suite
 from steelyard.suites.differ import FieldDifference, arm_differences
 
 

@@ -4,7 +4,7 @@ import argparse
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from steelyard.domain.suite import CompareSpec
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.errors import InputError
 
 if TYPE_CHECKING:

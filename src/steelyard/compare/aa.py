@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from steelyard.compare.arms import shown
 from steelyard.compare.bootstrap import seed_of
 from steelyard.compare.table import RecordTable
-from steelyard.domain.suite import CompareSpec
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.errors import InputError
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from steelyard.compare.pairing import Composites, Sides
 from steelyard.compare.verdict import Judgement, judge
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.comparison import Delta
-from steelyard.domain.suite import CompareSpec
 
 
 def fewest_repeats(judgement: Judgement) -> int:

@@ -9,8 +9,8 @@ FEW = 10_000  # so many are sorted sooner than they are dealt out
 SLOTS = 1 << 16
 
 
-def percentiles(values: "Floats", shares: "Floats") -> "Floats":
-    """Percentiles by linear interpolation, as NumPy has them. All values are known numbers, and there is at least one."""
+def percentiles(values: "Floats", shares: "Floats | Ints") -> "Floats":
+    """Percentiles by linear interpolation, as NumPy has them, of at least one value; all are known."""
     import numpy as np
 
     places = shares / 100 * (len(values) - 1)

@@ -7,9 +7,10 @@ from steelyard.compare.judged import Tally
 from steelyard.compare.parity import ArmFacts, parity_notes
 from steelyard.compare.table import Columns, RecordTable, refuse_duplicates
 from steelyard.compare.weigh import MIN_REPEATS, weigh
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.comparison import Comparison, Disagreement, Treatment
 from steelyard.domain.run import Run
-from steelyard.domain.suite import Arm, CompareSpec
+from steelyard.domain.suite import Arm
 from steelyard.formulas.gates import HARD_CONSTRAINT, NOT_CONVINCING, WARNING, gates_of
 from steelyard.formulas.records import record_of
 

@@ -16,8 +16,8 @@ from steelyard.compare.pairing import (
 )
 from steelyard.compare.significance import attainable, drop_p_values, holm
 from steelyard.compare.table import RecordTable
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.comparison import Regression, RegressionKind, TaskRow, Verdict
-from steelyard.domain.suite import CompareSpec
 
 if TYPE_CHECKING:
     from steelyard.compare.table import Bools, Floats, Ints

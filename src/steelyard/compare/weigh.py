@@ -16,9 +16,9 @@ from steelyard.compare.significance import holm
 from steelyard.compare.spread import spreads
 from steelyard.compare.table import RecordTable, table_of
 from steelyard.compare.verdict import Judgement, judge
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.comparison import Against, ArmMetrics, Comparison, Decision, Delta, Paired
 from steelyard.domain.run_record import RunRecord
-from steelyard.domain.suite import CompareSpec
 
 MIN_REPEATS = 5
 MANY_RECORDS = 100_000

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.record import JsonObject, Record
 from steelyard.domain.run import Run
-from steelyard.domain.suite import Arm, CompareSpec, FrozenTask
+from steelyard.domain.suite import Arm, FrozenTask
 
 
 class Experiment(Record):

@@ -8,7 +8,8 @@ from typing import Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from steelyard.domain.record import Finite, JsonObject, Record, canonical_json, sha256
+from steelyard.domain.compare_spec import CompareSpec
+from steelyard.domain.record import JsonObject, Record, canonical_json, sha256
 
 Name = str
 
@@ -156,23 +157,6 @@ class Arm(Record):
     overlay: str | None = None
     env: tuple[str, ...] = ()
     preamble: str | None = None
-
-
-class Thresholds(Record):
-    """When a difference counts (seed 000)."""
-
-    min_composite_gain: Finite = Field(default=0.01, ge=0)
-    regression_composite_drop: Finite = Field(default=0.05, ge=0)
-    objective_drop_is_regression: bool = True
-
-
-class CompareSpec(Record):
-    """Which arm is the baseline, which the candidate, and what counts as a regression."""
-
-    baseline: str | None = None
-    candidate: str | None = None
-    thresholds: Thresholds = Thresholds()
-    regressions: Literal["any", "significant"] = "any"
 
 
 class Suite(Record):

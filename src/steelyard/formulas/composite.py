@@ -5,10 +5,10 @@ Nothing here rounds: composites are rounded to 6 decimals only when they are sho
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from steelyard.domain.run import Run
-from steelyard.formulas.gates import objective_counts
+if TYPE_CHECKING:  # records are weighed without anything of stored runs
+    from steelyard.domain.run import Run
 
 W_OBJ = 0.6
 W_JUDGE = 0.4
@@ -69,18 +69,20 @@ def reference_cost(runs: Sequence[Cost]) -> Cost:
     return Cost(*(mean(column) for column in zip(*runs, strict=True))) if runs else Cost()
 
 
-def cost_of(run: Run) -> Cost:
+def cost_of(run: "Run") -> Cost:
     """Tokens, tool calls, steps and wall-clock of a run."""
     return Cost(run.usage.total_tokens, run.usage.tool_calls, run.usage.steps, run.wall_s)
 
 
-def judge01_of(run: Run) -> float | None:
+def judge01_of(run: "Run") -> float | None:
     """The judge's score of a run, where there is one."""
     return run.judge.judge01 if run.judge is not None else None
 
 
-def composite_of(run: Run, reference: Cost | None = None) -> float:
+def composite_of(run: "Run", reference: Cost | None = None) -> float:
     """A run's composite against a reference; without one (the baseline itself) the cost term is 0."""
+    from steelyard.formulas.gates import objective_counts
+
     passed, total = objective_counts(run.scorers)
     return composite(objective01(passed, total), judge01_of(run), cost_adjustment(cost_of(run), reference))
 

@@ -127,7 +127,8 @@ def is_plain(frame: "pl.DataFrame", *, typed: bool = False) -> bool:
         checks += [~pl.col("run_id").str.contains("\x00", literal=True).any()]
     length = pl.col("run_id").str.len_chars()
     checks += [length.min() >= 1, length.max() <= LONGEST_NAME]
-    if frame.height == 0 or not all(frame.select(check.alias(str(number)) for number, check in enumerate(checks)).row(0)):
+    asked = frame.select(check.alias(str(number)) for number, check in enumerate(checks))  # apart: on all cores
+    if frame.height == 0 or not all(asked.row(0)):
         return False
     names = pl.concat([frame["task_id"].unique().cast(pl.String), frame["arm"].unique().cast(pl.String)])
     return all(1 <= len(name) <= LONGEST_NAME and "\x00" not in name for name in names.to_list())

@@ -5,8 +5,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from steelyard import plugins
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.record import JsonObject
-from steelyard.domain.suite import CompareSpec, Scenario, Suite, Task
+from steelyard.domain.suite import Scenario, Suite, Task
 from steelyard.suites.parts import ARM_FIELDS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

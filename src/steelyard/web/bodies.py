@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, EncodedBytes, EncoderProtocol, Field, model_validator
 
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.grade import Finding, JudgeResult, Verdict
 from steelyard.domain.record import Finite, JsonObject, Record
 from steelyard.domain.run import Outcome, Status, TurnRecord
-from steelyard.domain.suite import Arm, CompareSpec, Scenario, Task
+from steelyard.domain.suite import Arm, Scenario, Task
 from steelyard.domain.usage import CostSource
 from steelyard.errors import ErrorClass
 

@@ -5,12 +5,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.comparison import Comparison
 from steelyard.domain.grade import JudgeResult, ScorerResult, Verdict
 from steelyard.domain.record import JsonObject, Record
 from steelyard.domain.run import Gates, JudgeGate, Run
 from steelyard.domain.score import Axes, Axis, Scorecard, Tier, Weights
-from steelyard.domain.suite import Arm, CompareSpec, Scenario, Task
+from steelyard.domain.suite import Arm, Scenario, Task
 from steelyard.formulas.gates import mean_score, overall
 from steelyard.formulas.scorecard import FORMULA_VERSION
 from steelyard.store.rows import StoredRun, StoredScore

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.experiment import Experiment
-from steelyard.domain.suite import CompareSpec
 from steelyard.errors import InputError
 from steelyard.store.clean import storable
 from steelyard.store.errors import NotFoundError

@@ -3,9 +3,10 @@
 import zlib
 from typing import Any
 
+from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.experiment import Experiment, Finished
 from steelyard.domain.run import Parity, Run
-from steelyard.domain.suite import Arm, CompareSpec, FrozenTask, Seed, Task
+from steelyard.domain.suite import Arm, FrozenTask, Seed, Task
 from steelyard.domain.usage import Usage
 from steelyard.store.database import Store
 from steelyard.store.reads import RunFilter
