@@ -67,7 +67,9 @@ DOCSTRINGS = '''class TestA:
 )
 def test_a_piece_is_read_as_its_file_would_be(path: str, text: str, checks: int, skips: int) -> None:
     """What stands in a cut string is no code, and the code after a cut comment is no comment."""
-    view = analyser_for(path).view(text)
+    analyser = analyser_for(path)
+    seen = analyser.syntax(text)
+    view = seen if seen.mode == "syntax" else analyser.lines(text)
 
     assert (len(view.checks), len(view.skips)) == (checks, skips)
 
@@ -115,7 +117,7 @@ def test_a_raised_skip_is_one_marker() -> None:
     """`raise SkipTest(…)` is one skip, however it was imported."""
     text = "from unittest import SkipTest\n\ndef test_a():\n    raise SkipTest('no')\n"
 
-    assert len(analyser_for("test_a.py").view(text).skips) == 1
+    assert len(analyser_for("test_a.py").syntax(text).skips) == 1
 
 
 @pytest.mark.parametrize("family", ["python", "javascript", "go", "kotlin", "rust", "ruby"])

@@ -2,6 +2,7 @@
 
 import re
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Lock
@@ -14,7 +15,8 @@ from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python import Python
 from steelyard.scorers.integrity.sources import Source, sources
 from steelyard.scorers.integrity.trees import Trees
-from steelyard.scorers.integrity.trim import pieces
+from steelyard.scorers.integrity.trim import Piece, pieces
+from steelyard.scorers.integrity.unchanged import without_unchanged
 
 _BUILD_TAG = re.compile(r"// ?(?:go:build|\+build)\b(?!.*\bignore\b)")
 CACHED_CHARS = 32_000_000
@@ -91,21 +93,29 @@ def pairs(evidence: Evidence, globs: tuple[str, ...]) -> list[Pair]:
 
 def _pair(source: Source) -> Pair:
     analyser, old = analyser_for(source.path), analyser_for(source.old_path)
-    if source.note or source.before is None or source.after is None or analyser.family != old.family:
-        before = _side(old, source.before, bool(source.note), "")
-        after = _side(analyser, source.after, bool(source.note), "")
+    if source.before is None or source.after is None or analyser.family != old.family:
+        before, after = _apart(source, old, analyser)
         size = len(source.before or "") + len(source.after or "")
     else:
-        before, after, size = _both(analyser, source.before, source.after)
+        before, after, size = _both(analyser, source.before, source.after, lines_only=bool(source.note))
     said = next((note for note in (source.note, before.note, after.note) if note), "")
-    if {before.mode, after.mode} == {"syntax", "lines"}:
-        # Two ways of counting can't be compared: the side that parses is read by lines too.
-        before, after = _side(old, source.before, True, ""), _side(analyser, source.after, True, "")
     if source.before is None:
         # A new Go file may be written for one platform; on an old file a build tag switches tests off.
         after = replace(after, skips=tuple(mark for mark in after.skips if not _BUILD_TAG.match(mark.text)))
     cost = size if "syntax" in {before.mode, after.mode} else 0
     return Pair(source.path, before, after, said, source.after or "", cost, _silenced(source, after))
+
+
+def _apart(source: Source, old: Analyser, new: Analyser) -> tuple[View, View]:
+    """Both sides, each read by itself and as a whole, but in the same way."""
+    sides = [(old, source.before), (new, source.after)]
+    views = [EMPTY if text is None or source.note else reader.syntax(text) for reader, text in sides]
+    if source.note or any(text is not None and view.mode == "none" for (_, text), view in zip(sides, views, strict=True)):
+        views = [
+            EMPTY if text is None else reader.lines(text, view.note)
+            for (reader, text), view in zip(sides, views, strict=True)
+        ]
+    return views[0], views[1]
 
 
 def _silenced(source: Source, after: View) -> tuple[int, int]:
@@ -116,20 +126,35 @@ def _silenced(source: Source, after: View) -> tuple[int, int]:
     return silenced(family, old, new) if small and old and more else (0, 0)
 
 
-def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View, int]:
-    """Both sides of the smallest part that holds every difference and can be read by itself."""
+def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> tuple[View, View, int]:
+    """Both sides of the smallest part that holds every difference and can be read by itself; else by line rules."""
     views, size = (EMPTY, EMPTY), 0
-    context = (analyser.context(before), analyser.context(after))
-    for piece in pieces(analyser.family, before, after):
-        whole = piece.before == before
-        size += len(piece.before) + len(piece.after)
-        given = ("", "") if whole else context
-        views = (_side(analyser, piece.before, False, given[0]), _side(analyser, piece.after, False, given[1]))
-        # What is too large to be parsed here is too large as a whole: line rules see every difference in this part too.
-        large = all(view.note == TOO_LARGE for view in views)
-        if large or (not any(view.note for view in views) and (whole or not _repeats(views, after))):
-            return shifted(views[0], piece.skipped), shifted(views[1], piece.skipped), size
-    return *views, size
+    if not lines_only:
+        context = (analyser.context(before), analyser.context(after))
+        for piece in _parts(analyser.family, before, after):
+            whole = piece.before == before
+            size += len(piece.before) - piece.before.count("\n") + len(piece.after) - piece.after.count("\n")
+            given = ("", "") if whole else context
+            views = (analyser.syntax(piece.before, given[0]), analyser.syntax(piece.after, given[1]))
+            if not any(view.note for view in views) and (whole or not _repeats(views, after)):
+                return shifted(views[0], piece.skipped), shifted(views[1], piece.skipped), size
+            if all(view.note == TOO_LARGE for view in views):
+                break  # and so is the whole
+        if all(view.mode == "syntax" for view in views):
+            return *views, size
+    said = next((view.note for view in views if view.note), "")
+    small = without_unchanged(analyser.family, before, after) or (before, after)
+    return analyser.lines(small[0], said), analyser.lines(small[1], said), size
+
+
+def _parts(family: str, before: str, after: str) -> Iterator[Piece]:
+    """Ever larger parts that hold every difference, without what is the same on both sides; in the end the whole."""
+    for piece in pieces(family, before, after):
+        emptied = without_unchanged(family, piece.before, piece.after)
+        if emptied is not None:
+            yield Piece(*emptied, piece.skipped)
+        if emptied is None or piece.before == before:
+            yield piece
 
 
 def _repeats(views: tuple[View, View], after: str) -> bool:
@@ -140,12 +165,6 @@ def _repeats(views: tuple[View, View], after: str) -> bool:
         for test in views[1].tests
         if test.name not in known
     )
-
-
-def _side(analyser: Analyser, text: str | None, lines_only: bool, context: str) -> View:
-    if text is None:
-        return EMPTY
-    return analyser.lines(text) if lines_only else analyser.view(text, context)
 
 
 def notes(changed: list[Pair]) -> str:

@@ -100,11 +100,14 @@ class Analyser(Protocol):
     def family(self) -> str:
         """The language family it reads."""
 
-    def view(self, text: str, context: str = "") -> View:
-        """What stands in the text, by syntax where it parses; `context` tells what the rest of its file defines."""
+    def syntax(self, text: str, context: str = "") -> View:
+        """What stands in the text by its syntax; where it can't be parsed, mode "none" and a note that says why.
+
+        `context` tells what the rest of its file defines.
+        """
 
     def context(self, text: str) -> str:
         """What a part of this text has to know of the rest."""
 
-    def lines(self, text: str) -> View:
-        """What stands in the text, by line rules alone."""
+    def lines(self, text: str, note: str = "") -> View:
+        """What stands in the text, by line rules alone; the note says why."""

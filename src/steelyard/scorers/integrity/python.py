@@ -37,17 +37,17 @@ class Python:
         asserting = ",".join(sorted(_names_that_assert(text)))
         return "\n".join([*(line.strip() for line in _BINDINGS.findall(text)), f"# {asserting}"])
 
-    def view(self, text: str, context: str = "") -> View:
+    def syntax(self, text: str, context: str = "") -> View:
         """By syntax; statement by statement where the whole does not parse."""
         if len(text) > MAX_CHARS:
-            return self.lines(text, TOO_LARGE)
+            return View(note=TOO_LARGE)
         tree, note = parse(text)
         if tree is None:
-            return self.lines(text, note)
+            return View(note=note)
         try:
             return _Module(tree, [] if note else text.split("\n"), context).view(note)
         except (RecursionError, MemoryError):
-            return self.lines(text, "nested too deep to parse")
+            return View(note="nested too deep to parse")
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""

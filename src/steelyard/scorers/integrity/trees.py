@@ -35,19 +35,19 @@ class Trees:
         """Nothing: what counts here is told by its own name."""
         return ""
 
-    def view(self, text: str, context: str = "") -> View:
-        """By syntax; by line rules where the text does not parse or the grammar is not installed."""
+    def syntax(self, text: str, context: str = "") -> View:
+        """By syntax, where the text parses and the grammar is installed."""
         loaded = load(self.family)
         if loaded is None:
-            return self.lines(text, "no grammar installed (pip install 'steelyard[syntax]')")
+            return View(note="no grammar installed (pip install 'steelyard[syntax]')")
         raw = text.encode("utf-8", "replace")
         if len(raw) > MAX_BYTES:
-            return self.lines(text, TOO_LARGE)
+            return View(note=TOO_LARGE)
         if _deep(raw):
-            return self.lines(text, "nested too deep to parse")
+            return View(note="nested too deep to parse")
         tree = _parse(loaded, raw)
         if tree is None or tree.root_node.has_error:
-            return self.lines(text, "does not parse")
+            return View(note="does not parse")
         return _Reading(self.family, loaded, raw, tree.root_node).view()
 
     def lines(self, text: str, note: str = "") -> View:
