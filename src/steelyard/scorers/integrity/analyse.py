@@ -10,7 +10,7 @@ from threading import Lock
 from steelyard.domain.diff import printable
 from steelyard.domain.evidence import Evidence
 from steelyard.scorers.integrity.lines import silenced
-from steelyard.scorers.integrity.model import EMPTY, TOO_LARGE, Analyser, View, shifted
+from steelyard.scorers.integrity.model import EMPTY, TOO_LARGE, Analyser, View
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python import Python
 from steelyard.scorers.integrity.sources import Source, sources
@@ -108,14 +108,11 @@ def _pair(source: Source) -> Pair:
 
 def _apart(source: Source, old: Analyser, new: Analyser) -> tuple[View, View]:
     """Both sides, each read by itself and as a whole, but in the same way."""
-    sides = [(old, source.before), (new, source.after)]
-    views = [EMPTY if text is None or source.note else reader.syntax(text) for reader, text in sides]
-    if source.note or any(text is not None and view.mode == "none" for (_, text), view in zip(sides, views, strict=True)):
-        views = [
-            EMPTY if text is None else reader.lines(text, view.note)
-            for (reader, text), view in zip(sides, views, strict=True)
-        ]
-    return views[0], views[1]
+    given = [(reader, text) for reader, text in ((old, source.before), (new, source.after)) if text is not None]
+    views = [EMPTY if source.note else reader.syntax(text) for reader, text in given]
+    if any(view.mode == "none" for view in views):
+        views = [reader.lines(text, view.note) for (reader, text), view in zip(given, views, strict=True)]
+    return (EMPTY, views[-1]) if source.before is None else (views[0], views[1] if len(views) > 1 else EMPTY)
 
 
 def _silenced(source: Source, after: View) -> tuple[int, int]:
@@ -128,6 +125,8 @@ def _silenced(source: Source, after: View) -> tuple[int, int]:
 
 def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> tuple[View, View, int]:
     """Both sides of the smallest part that holds every difference and can be read by itself; else by line rules."""
+    if before == after:
+        return View("syntax"), View("syntax"), 0
     views, size = (EMPTY, EMPTY), 0
     if not lines_only:
         context = (analyser.context(before), analyser.context(after))
@@ -137,7 +136,7 @@ def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> t
             given = ("", "") if whole else context
             views = (analyser.syntax(piece.before, given[0]), analyser.syntax(piece.after, given[1]))
             if not any(view.note for view in views) and (whole or not _repeats(views, after)):
-                return shifted(views[0], piece.skipped), shifted(views[1], piece.skipped), size
+                return *views, size
             if all(view.note == TOO_LARGE for view in views):
                 break  # and so is the whole
         if all(view.mode == "syntax" for view in views):
@@ -152,7 +151,7 @@ def _parts(family: str, before: str, after: str) -> Iterator[Piece]:
     for piece in pieces(family, before, after):
         emptied = without_unchanged(family, piece.before, piece.after)
         if emptied is not None:
-            yield Piece(*emptied, piece.skipped)
+            yield Piece(*emptied)
         if emptied is None or piece.before == before:
             yield piece
 

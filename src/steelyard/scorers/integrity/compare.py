@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
@@ -41,13 +42,13 @@ def removed_checks(pairs: Iterable[Pair]) -> list[Finding]:
     kept = Counter(key(check) for pair in pairs for check in pair.after.checks)
     findings = []
     for pair in pairs:
-        squeezed = ""
+        whole = ""
         for check in pair.before.checks:
             if kept[key(check)] > 0:
                 kept[key(check)] -= 1
                 continue
-            squeezed = squeezed or "".join(pair.after_text.split())
-            still = key(check) in squeezed if len(key(check)) > 8 else False
+            whole = whole or "".join(pair.after_text.split())
+            still = key(check) in whole if len(key(check)) > 8 else False
             rule, what = ("assertion_disabled", "now a comment or a string") if still else ("assertion_removed", "gone")
             findings.append(
                 Finding(
@@ -65,7 +66,13 @@ def removed_checks(pairs: Iterable[Pair]) -> list[Finding]:
 
 def key(item: Check | Mark) -> str:
     """What makes two checks or markers the same: their text, however it is laid out."""
-    return "".join(item.text.split())
+    return squeezed(item.text)
+
+
+@lru_cache(maxsize=8192)
+def squeezed(text: str) -> str:
+    """A text without its layout."""
+    return "".join(text.split())
 
 
 def of(test: str) -> str:

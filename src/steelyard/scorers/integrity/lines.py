@@ -3,10 +3,11 @@
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from steelyard.scorers.integrity.mend import mended
-from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, View
+from steelyard.scorers.integrity.model import EXACT, TOO_LARGE, Check, Mark, View
 
 # Every pattern takes an unclosed string to the end of its line and an unclosed comment to the end of the text: a
 # match never fails after a long look, so hostile text costs linear time.
@@ -22,21 +23,46 @@ class Rules:
     """The patterns of one family; `blank` matches what is no code (strings, comments)."""
 
     blank: re.Pattern[str]
-    check: re.Pattern[str]
-    skip: re.Pattern[str]
+    check: "Rule"
+    skip: "Rule"
 
 
-def _rules(blank: tuple[str, ...], check: tuple[str, ...], skip: tuple[str, ...]) -> Rules:
-    return Rules(
-        re.compile("|".join(blank), re.DOTALL | re.MULTILINE),
-        re.compile("|".join(check), re.MULTILINE),
-        re.compile("|".join(skip), re.MULTILINE),
-    )
+@dataclass(frozen=True)
+class Rule:
+    """A pattern, and words of which the line where a match ends holds one: they are found far sooner.
+
+    A match begins on that line, or at most `reach` characters before it.
+    """
+
+    words: re.Pattern[str]
+    pattern: re.Pattern[str]
+    reach: int = 0
+
+    def matches(self, code: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
+        """Every match in a part of the code."""
+        stop = len(code) if end is None else end
+        at = start
+        while (word := self.words.search(code, at, stop)) is not None:
+            low = max(at, code.rfind("\n", at, word.start()) + 1 - self.reach)
+            high = code.find("\n", word.end(), stop)
+            high = stop if high < 0 else high
+            yield from self.pattern.finditer(code, low, high)
+            at = high
+
+
+def _rule(reach: int, words: str, *patterns: str) -> Rule:
+    return Rule(re.compile(words), re.compile("|".join(patterns), re.MULTILINE), reach)
+
+
+def _rules(blank: tuple[str, ...], check: tuple[str, ...], skip: tuple[str, ...], reach: int = 0) -> Rules:
+    """`check` and `skip` are the words of a rule and its patterns."""
+    return Rules(re.compile("|".join(blank), re.DOTALL | re.MULTILINE), _rule(0, *check), _rule(reach, *skip))
 
 
 _PYTHON = _rules(
     (r'"""(?:.*?"""|)', r"'''(?:.*?'''|)", _DOUBLE, _SINGLE, r"#[^\n]*"),
     (
+        r"assert|fail|raises|warns|deprecated_call",
         r"^[ \t]*assert\b",
         r"(?:;|:)[ \t]*assert\b(?![ \t]*[:=])",
         r"(?<!def )(?<!\w)(?:assert[A-Z_]\w*|assert_\w+|fail(?:If|Unless)\w*)[ \t]*\(",
@@ -44,6 +70,7 @@ _PYTHON = _rules(
         r"\b(?:pytest|self)\.fail[ \t]*\(",
     ),
     (
+        r"skip|Skip|xfail|expectedFailure|__test__|collect_ignore",
         r"\b(?:pytest\.)?mark\.(?:skip|skipif|xfail)\b",
         r"\b(?:pytest\.|unittest\.|self\.|cls\.)(?:skip|xfail|importorskip|skipTest|skipIf|skipUnless)\b(?=[ \t]*\()",
         r"@(?:unittest\.)?(?:skip|skipIf|skipUnless|expectedFailure)\b",
@@ -57,6 +84,7 @@ _PYTHON = _rules(
 _JAVASCRIPT = _rules(
     (_DOUBLE, _SINGLE, r"`(?:\\.|[^`\\])*+`?", _SLASHES, _BLOCK),
     (
+        r"expect|assert|should|t\.",
         r"(?<![\w$.])expect(?:\.soft|\.poll)?[ \t]*\(",
         r"(?<![\w$.])assert(?:\.\w+)*[ \t]*\(",
         (
@@ -71,6 +99,7 @@ _JAVASCRIPT = _rules(
         r"\)[ \t]*\.expect[ \t]*\(",
     ),
     (
+        r"skip|runIf|todo|only|fail|fixme|x(?:it|test|desc|cont|spec)|f(?:it|desc|cont)|pending",
         (
             r"(?<![\w$])(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.(?:skip|skipIf|runIf|todo|only|failing|fails"
             r"|fixme)\b"
@@ -85,6 +114,7 @@ _JAVASCRIPT = _rules(
 _GO = _rules(
     (_DOUBLE, r"`[^`]*+`?", _CHAR, r"//(?!go:build|[ ]?\+build)[^\n]*", _BLOCK),
     (
+        r"\.[A-Z(]|Expect|Eventually|Consistently|Ω",
         r"(?<![\w.])\w*[tTbBfF]\w{0,3}\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(",
         r"(?<![\w.])(?:assert|require|is|check|must|qt|td|assertions?)\.[A-Z]\w*\(",
         (
@@ -94,6 +124,7 @@ _GO = _rules(
         r"(?<![\w.])(?:Expect|Eventually|Consistently|Ω)(?:WithOffset)?\(",
     ),
     (
+        r"Skip|//go:build|// ?\+build|[XPF](?:It|Describe|Context)\(",
         r"(?<![\w.])\w+\.(?:Skip|Skipf|SkipNow)\(",
         r"^//go:build\b[^\n]*",
         r"^// ?\+build\b[^\n]*",
@@ -103,6 +134,7 @@ _GO = _rules(
 _JVM = _rules(
     (r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
     (
+        r"assert|verify|Verify|fail|[eE]xpect|should|then",
         r"(?<![\w@])(?<!void )(?<!fun )assert(?!ions?\b)[A-Z]\w*(?:<[^>\n]{0,80}>)?[ \t]*[({]",
         r"^[ \t]*assert\b(?=[ \t]*[^\s.=])",
         (
@@ -114,6 +146,7 @@ _JVM = _rules(
         r"\bshould(?:Be|Not|Have|Contain|Throw)\w*\b(?=[ \t]+[\w\"({])",
     ),
     (
+        r"@|assum|enabled|SkipException|x(?:it|describe|context|test)",
         r"@(?:org\.[\w.]+\.)?(?:Ignore|Disabled\w*|Enabled(?:If|On)\w*|IgnoreIf|Requires|PendingFeature)\b",
         r"(?<![\w@])(?:assum(?:e|ing)[A-Z]\w*|assumingThat)[ \t]*\(",
         r"\benabled[ \t]*=[ \t]*false\b",
@@ -124,12 +157,14 @@ _JVM = _rules(
 _RUBY = _rules(
     (_DOUBLE, _SINGLE, r"(?<![\w$&])#(?!\{)[^\n]*", r"^=begin\b.*?(?:^=end\b[^\n]*|\Z)"),
     (
+        r"assert|refute|flunk|expect|should|must_|wont_",
         r"(?<![\w.:@])(?:assert|refute|flunk)(?:_\w+)?[!?]?(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*\{|[ \t]*$)",
         r"(?<![\w.:@])(?:expect|is_expected)\b(?=[ \t]*[({.]|[ \t]+do\b)",
         r"\.(?:should|should_not|must_\w+|wont_\w+)\b",
         r"(?<![\w.:@])should(?:_not)?[ \t]+(?=\w)(?!do\b)",
     ),
     (
+        r"skip|pending|omit|focus|x(?:it|describe|context|specify|example)|f(?:it|describe|context|specify)",
         r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*[:,=])",
         (
             r"(?<![\w.:@])(?:xit|xdescribe|xcontext|xspecify|xexample|fit|fdescribe|fcontext|fspecify|focus)\b"
@@ -143,17 +178,21 @@ _RUBY = _rules(
 _RUST = _rules(
     (r'\br#+".*?(?:"#|\Z)', r'\br"[^"]*+"?', r'"(?:\\.|[^"\\])*+"?', _CHAR, _SLASHES, _BLOCK),
     (
+        r"assert|should_panic",
         r"(?<![\w!])(?:debug_)?(?:\w{1,40}_)?assert\w*![ \t]*[(\[{]",
         r"#\[[ \t]*should_panic\b",
     ),
     (
+        r"ignore",
         r"#\[[ \t]*ignore\b",
         r"#\[[ \t]*cfg_attr[ \t]*\([^\[\]]{0,400}?\bignore\b",
     ),
+    reach=450,
 )
 _CSHARP = _rules(
     (r'@"(?:[^"]|"")*+"?', r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
     (
+        r"Assert|Check|Verify|Should|Must|Received|DidNotReceive|Expect",
         (
             r"(?<![\w.])(?:\w*Assert|Check|Verify)\.(?!Skip|Ignore|Inconclusive|Warn)(?:That\.)?[A-Z]\w*"
             r"(?:<[^()\n]{0,80}>)?[ \t]*\("
@@ -164,6 +203,7 @@ _CSHARP = _rules(
         r"^[ \t]*(?:await[ \t]+)?(?:this\.)?Should[A-Z]\w*(?:<[^()\n]{0,80}>)?[ \t]*\(",
     ),
     (
+        r"Ignore|Explicit|Skip|Assume|Inconclusive",
         r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:Ignore|Explicit)\b(?:Attribute)?(?=[ \t]*[\](,])",
         r"\bSkip[ \t]*=(?!=)[ \t]*(?!null\b)",
         r"\b(?:Assert|Assume)\.(?:Ignore|Inconclusive|Skip\w*|That)\b(?<!Assert\.That)[ \t]*\(",
@@ -186,13 +226,13 @@ def _blanked(match: re.Match[str]) -> str:
     return text[0] + "\n" * text.count("\n") + text[-1] if len(text) > 1 else text
 
 
-def line_view(family: str, text: str, note: str = "") -> View:
+def line_view(family: str, text: str, note: str = "", strength: Callable[[str], int] = lambda _: EXACT) -> View:
     """Every check and skip that the family's line rules see in the text."""
     rules = RULES[family]
     # What is whole and merely large was cut nowhere.
     code = rules.blank.sub(_blanked, text if note == TOO_LARGE else mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
-    checks = tuple(Check(line, said) for line, said in _hits(rules.check, code, starts))
+    checks = tuple(Check(line, said, "", strength(said)) for line, said in _hits(rules.check, code, starts))
     skips = tuple(Mark(line, said) for line, said in _hits(rules.skip, code, starts))
     return View("lines", checks, skips, note=note)
 
@@ -219,9 +259,9 @@ def _lines(code: str) -> list[str]:
     return [line.strip() for line in code.split("\n") if line.strip()]
 
 
-def _hits(pattern: re.Pattern[str], code: str, starts: list[int]) -> list[tuple[int, str]]:
+def _hits(rule: Rule, code: str, starts: list[int]) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
-    for match in pattern.finditer(code):
+    for match in rule.matches(code):
         index = bisect_right(starts, match.start() + len(match.group()) - len(match.group().lstrip())) - 1
         end = code.find("\n", starts[index])
         found.append((index + 1, code[starts[index] : end if end >= 0 else len(code)].strip()[:200]))

@@ -1,6 +1,6 @@
 """What an analyser sees in one side of a test file."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 Mode = Literal["syntax", "lines", "none"]
@@ -67,30 +67,6 @@ class View:
 
 
 EMPTY = View()
-
-
-def shifted(view: View, lines: int) -> View:
-    """A view of a part as a view of its file, where so many lines stand before the part."""
-    if not lines:
-        return view
-
-    def checks(found: tuple[Check, ...]) -> tuple[Check, ...]:
-        return tuple(replace(check, line=check.line + lines) for check in found)
-
-    return replace(
-        view,
-        checks=checks(view.checks),
-        skips=tuple(replace(mark, line=mark.line + lines) for mark in view.skips),
-        tests=tuple(
-            replace(
-                test,
-                line=test.line + lines,
-                checks=checks(test.checks),
-                cut=None if test.cut is None else test.cut + lines,
-            )
-            for test in view.tests
-        ),
-    )
 
 
 class Analyser(Protocol):

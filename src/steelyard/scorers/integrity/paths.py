@@ -1,6 +1,7 @@
 """Which files hold tests, and in which language family they are."""
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import fnmatchcase, translate
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -34,6 +35,9 @@ VENDORED = frozenset(
 )
 
 
+_DEFAULT = re.compile("|".join(map(translate, DEFAULT_GLOBS)))
+
+
 def family_of(path: str) -> str | None:
     """The language family of a path by its suffix; None for a file that is no source code."""
     return FAMILIES.get(PurePosixPath(path).suffix.lower())
@@ -46,7 +50,7 @@ def is_test_path(path: str, globs: tuple[str, ...]) -> bool:
         return any(fnmatchcase(path, glob) for glob in globs)
     if family_of(path) is None or not VENDORED.isdisjoint(PurePosixPath(path).parts):
         return False
-    return any(fnmatchcase(path, glob) for glob in DEFAULT_GLOBS)
+    return _DEFAULT.match(path) is not None
 
 
 def may_hold_inline_tests(path: str) -> bool:

@@ -1,9 +1,11 @@
 """How much a check of any language pins down, judged by the text of its statement."""
 
 import re
+from functools import lru_cache
 
 from steelyard.scorers.integrity.model import EXACT, NOTHING, PARTIAL, PRESENCE
 
+CACHED = 4096  # most checks of a changed test stand on both sides
 _PRESENCE = re.compile(
     r"\b(?:toBeDefined|toBeTruthy|not\.toBeNull|not\.toBeUndefined|not\.toBeFalsy|not\.toBeNil|toBeInTheDocument"
     r"|NotNil|NotZero|assertNotNull|assertIsNotNull|IsNotNull|NotNull|NotBeNull|ShouldNotBeNull|ShouldNotBeEmpty"
@@ -64,6 +66,7 @@ def arguments(text: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
+@lru_cache(maxsize=CACHED)
 def strength_of(text: str) -> int:
     """The strength of a check by its text."""
     said = " ".join(text.split())
@@ -100,6 +103,7 @@ def _same(a: str, b: str) -> bool:
     return a.strip() == b.strip() and "(" not in a
 
 
+@lru_cache(maxsize=CACHED)
 def subjects_of(text: str) -> tuple[str, ...]:
     """The values a check looks at: its first arguments that are no plain literals."""
     said = " ".join(text.split())
@@ -112,6 +116,7 @@ def subjects_of(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part[:200] for part in (*found, *sides) if len(part) > 1 and not part.isdigit()))
 
 
+@lru_cache(maxsize=CACHED)
 def tolerance_of(text: str) -> float | None:
     """How much difference a numeric check lets through, where it is written as a number."""
     digits = re.search(rf"toBeCloseTo\([^,()]+(?:\([^()]*\)[^,()]*)?,\s*({_NUMBER})\s*\)", text)

@@ -44,6 +44,19 @@ def dead_ranges(family: str, code: str, root: Any) -> list[tuple[int, int, str]]
     return found
 
 
+def covers(dead: list[tuple[int, int, str]], places: list[int]) -> list[str]:
+    """Why nothing can fail at each of these places, which ascend; empty where something can."""
+    waiting = sorted(dead, reverse=True)
+    until, why, found = 0, "", []
+    for at in places:
+        while waiting and waiting[-1][0] <= at:
+            _, end, reason = waiting.pop()
+            if end > until:
+                until, why = end, reason
+        found.append(why if at < until else "")
+    return found
+
+
 def _up(root: Any, at: int, kinds: frozenset[str]) -> Any:
     node = root.descendant_for_byte_range(at, at + 1)
     for _ in range(6):

@@ -1,7 +1,9 @@
 """Which parts of a parsed text are tests, in every language that tree-sitter reads."""
 
 import re
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
@@ -47,8 +49,22 @@ def regions(family: str, raw: bytes, code: str, root: Any, captures: dict[str, l
         found.extend(_called(family, raw, code, root, calls))
     found.sort(key=lambda region: (region.start, -region.end))
     if family == "go":
-        found = [_with_rows(region, captures.get("rows", [])) for region in found]
+        found = _with_rows(found, captures.get("rows", []))
     return _qualified(found)
+
+
+def owners(tests: list[Region], places: list[int]) -> list[str]:
+    """The innermost test around each of these places, which ascend; a check in a group belongs to the group."""
+    around: list[Region] = []
+    following, found = 0, []
+    for at in places:
+        while following < len(tests) and tests[following].start <= at:
+            around.append(tests[following])
+            following += 1
+        while around and around[-1].end <= at:
+            around.pop()
+        found.append(around[-1].name if around else "")
+    return found
 
 
 def _qualified(found: list[Region]) -> list[Region]:
@@ -157,18 +173,18 @@ def _rows(family: str, head: str) -> int | None:
     return len(re.findall(r"\"(?:\\.|[^\"\\])*\"|(?<![\w.])\d[\w.]*", given.group(1))) or None
 
 
-def _with_rows(region: Region, rows: list[Any]) -> Region:
-    """A Go test with the number of rows of the tables in it."""
-    count = sum(
-        node.named_child_count
-        for node in rows
-        if region.start <= node.start_byte < region.end
-        and node.named_child_count
-        and any(
-            child.type in {"literal_value", "keyed_element", "literal_element"} for child in node.named_children[:2]
-        )
-        and b"{" in node.text[1:200]
-    )
-    if not count:
-        return region
-    return Region(region.name, region.start, region.body, region.end, region.collected, region.group, count)
+def _with_rows(found: list[Region], rows: list[Any]) -> list[Region]:
+    """Go tests with the number of rows of the tables in each."""
+    tables = sorted((node.start_byte, node.named_child_count) for node in rows if _is_table(node))
+    if not tables:
+        return found
+    starts = [start for start, _ in tables]
+    sums = [0, *accumulate(count for _, count in tables)]
+    counts = [sums[bisect_left(starts, one.end)] - sums[bisect_left(starts, one.start)] for one in found]
+    return [replace(one, cases=count) if count else one for one, count in zip(found, counts, strict=True)]
+
+
+def _is_table(node: Any) -> bool:
+    if not node.named_child_count or b"{" not in node.text[1:200]:
+        return False
+    return any(child.type in {"literal_value", "keyed_element", "literal_element"} for child in node.named_children[:2])

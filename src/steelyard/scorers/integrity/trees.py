@@ -2,16 +2,18 @@
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import accumulate
+from operator import sub
 from typing import Any
 
 from steelyard.scorers.integrity.grammars import Loaded, load
-from steelyard.scorers.integrity.lines import RULES, line_view
+from steelyard.scorers.integrity.lines import RULES, Rule, line_view
 from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
-from steelyard.scorers.integrity.tree_flow import dead_ranges
-from steelyard.scorers.integrity.tree_tests import Region, regions
+from steelyard.scorers.integrity.tree_flow import covers, dead_ranges
+from steelyard.scorers.integrity.tree_tests import Region, owners, regions
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
@@ -21,6 +23,8 @@ BLOCKS = frozenset({
     "switch_case", "lambda_literal", "statements", "else", "ensure", "begin", "control_structure_body", "token_tree",
     "closure_expression", "local_function_statement", "arrow_expression_clause", "block_body",
 })  # fmt: skip
+_STEP = dict.fromkeys(b"([{", 1) | dict.fromkeys(b")]}", -1)
+_OTHERS = bytes(set(range(256)) - set(b"()[]{}"))
 _OPTION = re.compile(r"(?:skip|todo|only)[ \t]*:")
 _TEST_CALL = re.compile(r"[fx]?(?:it|test|describe|suite|context|specify)\b")
 
@@ -52,18 +56,14 @@ class Trees:
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
-        seen = line_view(self.family, text, note)
-        return replace(seen, checks=tuple(replace(check, strength=strength_of(check.text)) for check in seen.checks))
+        return line_view(self.family, text, note, strength_of)
 
 
 def _deep(raw: bytes) -> bool:
     if max(raw.count(b"("), raw.count(b"["), raw.count(b"{")) <= MAX_NESTING:
         return False
-    depth = deepest = 0
-    for match in re.finditer(rb"[()\[\]{}]", raw):
-        depth = depth + 1 if match.group() in b"([{" else max(depth - 1, 0)
-        deepest = max(deepest, depth)
-    return deepest > MAX_NESTING
+    depths = list(accumulate(map(_STEP.__getitem__, raw.translate(None, _OTHERS))))
+    return max(map(sub, depths, accumulate(depths, min, initial=0))) > MAX_NESTING
 
 
 def _parse(loaded: Loaded, raw: bytes) -> Any:
@@ -91,20 +91,19 @@ class _Reading:
         tests = regions(self.family, self.raw, self.code, self.root, self.captures)
         dead = dead_ranges(self.family, self.code, self.root)
         rules = RULES[self.family]
-        checks = tuple(self._check(at, tests, dead) for at in _places(rules.check, self.code))
+        places = _places(rules.check, self.code)
+        inside, silent = owners(tests, places), covers(dead, places)
+        checks = tuple(map(self._check, places, inside, silent))
+        marks = [at for at in _places(rules.skip, self.code) if self._is_skip(at)]
         skips = tuple(
-            Mark(self._line(at), self._text(at), _inside(tests, at))
-            for at in _places(rules.skip, self.code)
-            if self._is_skip(at)
+            Mark(self._line(at), self._text(at), owner) for at, owner in zip(marks, owners(tests, marks), strict=True)
         )
-        return View("syntax", checks, (*skips, *self._build_tags()), self._cases(tests, checks))
+        cases = self._cases(tests, checks, frozenset(places))
+        return View("syntax", checks, (*skips, *self._build_tags()), cases)
 
-    def _check(self, at: int, tests: list[Region], dead: list[tuple[int, int, str]]) -> Check:
+    def _check(self, at: int, owner: str, dead: str) -> Check:
         text = self._text(at)
-        why = next((reason for start, end, reason in dead if start <= at < end), "")
-        return Check(
-            self._line(at), text, _inside(tests, at), strength_of(text), why, subjects_of(text), tolerance_of(text)
-        )
+        return Check(self._line(at), text, owner, strength_of(text), dead, subjects_of(text), tolerance_of(text))
 
     def _text(self, at: int) -> str:
         node = self.root.descendant_for_byte_range(at, at + 1)
@@ -147,7 +146,7 @@ class _Reading:
         found = re.findall(r"(?m)^//go:build[^\n]*", text) or re.findall(r"(?m)^// ?\+build[^\n]*", text)
         return tuple(Mark(1, tag) for tag in found[:1])
 
-    def _cases(self, tests: list[Region], checks: tuple[Check, ...]) -> tuple[TestCase, ...]:
+    def _cases(self, tests: list[Region], checks: tuple[Check, ...], known: frozenset[int]) -> tuple[TestCase, ...]:
         held: dict[str, list[Check]] = {}
         for check in checks:
             held.setdefault(check.test, []).append(check)
@@ -156,44 +155,33 @@ class _Reading:
             if region.group:
                 continue
             digest = blake2b(b"".join(self.raw[region.body : region.end].split()), digest_size=12).hexdigest()
-            own = [*held.get(region.name, ()), *self._helpers(region)]
+            own = [*held.get(region.name, ()), *self._helpers(region, known)]
             found.append(
                 TestCase(region.name, self._line(region.start), tuple(own), region.collected, region.cases, digest)
             )
         return tuple(found)
 
-    def _helpers(self, region: Region) -> list[Check]:
+    def _helpers(self, region: Region, known: frozenset[int]) -> list[Check]:
         """Calls of functions whose names say that they assert; those that the rules know are counted already."""
-        known = set(_places(RULES[self.family].check, self.code, region.body, region.end))
         return [
             Check(self._line(match.start()), f"{match.group(1)}(…)", region.name, subjects=(match.group(1),))
-            for match in _HELPER.finditer(self.code, region.body, region.end)
+            for match in _HELPER.matches(self.code, region.body, region.end)
             if match.start() not in known
         ]
 
 
-_HELPER = re.compile(
-    r"(?<![\w.$])((?:check|verify|assert|expect|ensure|validate|must|should|test)_?[A-Z_]\w*)!?[ \t]*\("
+_HELPER = Rule(
+    re.compile("check|verify|assert|expect|ensure|validate|must|should|test"),
+    re.compile(r"(?<![\w.$])((?:check|verify|assert|expect|ensure|validate|must|should|test)_?[A-Z_]\w*)!?[ \t]*\("),
 )
 
 
-def _places(pattern: re.Pattern[str], code: str, start: int = 0, end: int | None = None) -> list[int]:
+def _places(rule: Rule, code: str) -> list[int]:
     found = []
-    for match in pattern.finditer(code, start, len(code) if end is None else end):
+    for match in rule.matches(code):
         said = match.group()
         found.append(match.start() + len(said) - len(said.lstrip()))
     return found
-
-
-def _inside(tests: list[Region], at: int) -> str:
-    """The innermost test around a place; a check in a group belongs to the group."""
-    best = ""
-    for region in tests:
-        if region.start > at:
-            break
-        if region.start <= at < region.end:
-            best = region.name
-    return best
 
 
 def _blank(raw: bytes, quiet: list[Any]) -> bytes:

@@ -35,11 +35,10 @@ _CLOSES = re.compile(r"[)\]}]|end\b")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The same part of both sides; `skipped` lines stand before it."""
+    """The same part of both sides; of the lines before it only the ends are there, so that lines keep their numbers."""
 
     before: str
     after: str
-    skipped: int = 0
 
 
 def pieces(family: str, before: str, after: str) -> Iterator[Piece]:
@@ -51,7 +50,7 @@ def pieces(family: str, before: str, after: str) -> Iterator[Piece]:
         if not _in_quotes(family, old, first):
             unit = _UNIT[_FAMILY.get(family, family)]
             for start, end in _units(family, unit, old, new, first, last):
-                yield Piece("\n".join(old[start : len(old) - end]), "\n".join(new[start : len(new) - end]), start)
+                yield Piece(*("\n" * start + "\n".join(side[start : len(side) - end]) for side in (old, new)))
     yield whole
 
 

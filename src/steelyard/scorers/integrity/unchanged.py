@@ -1,4 +1,4 @@
-"""Empties what stands the same on both sides of a file: a test, a helper or a class that did not change needs no reading.
+"""Empties what stands the same on both sides of a file: a test, helper or class that did not change needs no reading.
 
 A unit goes only where both sides have it, letter for letter, in the same place (under the same headings, between the
 same lines), and where it leaves no string, comment or bracket open or closed that was not. Line ends stay, so that

@@ -1,7 +1,7 @@
 """Compares each test with itself, before and after: what can still fail, and how much it still pins down."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
@@ -61,7 +61,7 @@ def _loosened_lines(pair: Pair) -> list[Finding]:
 
 def _by_text(check: Check) -> Check:
     said = check.text
-    return replace(check, strength=strength_of(said), subjects=subjects_of(said), tolerance=tolerance_of(said))
+    return Check(check.line, said, check.test, strength_of(said), check.dead, subjects_of(said), tolerance_of(said))
 
 
 def _vanished(
