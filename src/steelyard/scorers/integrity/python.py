@@ -4,15 +4,16 @@ import ast
 import gc
 import re
 import warnings
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
-from steelyard.scorers.integrity.model import TOO_LARGE, Check, TestCase, View
+from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at
 from steelyard.scorers.integrity.python_skips import Names, marks_in
-from steelyard.scorers.integrity.python_values import Function, constant, last_name, walk
+from steelyard.scorers.integrity.python_values import Function, constant, last_name, unparsed, walk, written
 
 MAX_CHARS = 300_000
 MAX_BROKEN = 60_000
@@ -22,6 +23,9 @@ _BINDINGS = re.compile(
     r"(?m)^[ \t]*(?:import|from)[ \t][^\n(]*\b(?:pytest|unittest\w*|nose|testtools)\b[^\n(]*$"
     r"|^\w+ *= *[^\n(]*\b(?:skip|xfail)\b[^\n]*$"
 )
+_DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)")
+# No skip without one of these: names, the ways to fetch them by a string, and what the module's own names stand for.
+_SKIPPING = re.compile(r"skip|Skip|xfail|expectedFailure|__test__|collect_ignore|getattr|__import__|import_module|mark")
 _DEFINED = re.compile(r"def[ \t]+(\w+)|assert")
 HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
 
@@ -33,9 +37,9 @@ class Python:
     family: str = "python"
 
     def context(self, text: str) -> str:
-        """The imports of test frameworks and aliases of skips, and the functions that assert."""
-        asserting = ",".join(sorted(_names_that_assert(text)))
-        return "\n".join([*(line.strip() for line in _BINDINGS.findall(text)), f"# {asserting}"])
+        """The imports of test frameworks and aliases of skips, the functions that assert, the classes derived from."""
+        named = [",".join(sorted(names)) for names in (_names_that_assert(text), _bases(text))]
+        return "\n".join([*(line.strip() for line in _BINDINGS.findall(text)), f"# {named[0]}", f"# {named[1]}"])
 
     def syntax(self, text: str, context: str = "") -> View:
         """By syntax; statement by statement where the whole does not parse."""
@@ -45,7 +49,7 @@ class Python:
         if tree is None:
             return View(note=note)
         try:
-            return _Module(tree, [] if note else text.split("\n"), context).view(note)
+            return _Module(tree, text, context, note).view()
         except (RecursionError, MemoryError):
             return View(note="nested too deep to parse")
 
@@ -95,13 +99,17 @@ def _names_that_assert(text: str) -> set[str]:
     return {name for name in found if name and not name.startswith("test")}
 
 
+def _bases(text: str) -> set[str]:
+    """The last names of all classes that others are derived from."""
+    return {name for given in _DERIVED.findall(text) for name in re.findall(r"(\w+)[ \t]*(?:,|\[|$)", given)}
+
+
 @dataclass(slots=True)
 class _Unit:
     """A function of the module: its own checks and the functions of the module it calls."""
 
     node: Function
     name: str
-    in_class: str
     found: Found
     collected: bool = False
 
@@ -109,16 +117,16 @@ class _Unit:
 class _Module:
     """One pass over a module: its functions, what each asserts, what each calls."""
 
-    def __init__(self, tree: ast.Module, lines: list[str], context: str = "") -> None:
-        self.tree = tree
-        self.lines = lines
-        self.nodes = walk(tree)
-        self.outside = walk(parse(context)[0] or ast.Module([], [])) if context else []
-        self.helpers = set(context.rpartition("# ")[2].split(","))
+    def __init__(self, tree: ast.Module, text: str, context: str, note: str) -> None:
+        self.tree, self.text, self.note = tree, text, note
+        self.lines = [] if note else text.split("\n")
+        self.say = written(self.lines) if self.lines else unparsed
+        self.bindings, helpers, bases = [*f"\n{context}".rsplit("\n# ", 2), "", ""][:3]
+        self.helpers = set(helpers.split(","))
         self.units: list[_Unit] = []
         self.loose: list[Check] = []
         self._owners: list[tuple[int, int, str]] = []
-        self._bases = {last_name(base) for node in self.nodes if isinstance(node, ast.ClassDef) for base in node.bases}
+        self._bases = _bases(text).union(bases.split(","))
         self._block(tree.body, "", True)
         self.asserting = self._asserting()
 
@@ -139,7 +147,7 @@ class _Module:
                     self._block(getattr(node, part, []), inside, collected and not off)
             else:
                 loose.append(node)
-        self.loose.extend(replace(check, test=inside.rstrip(".")) for check in checks_in(loose).checks)
+        self.loose.extend(checks_in(loose, inside.rstrip("."), self.say).checks)
 
     def _collects(self, node: ast.ClassDef) -> bool:
         """Pytest takes `Test…` classes without a constructor; unittest what is derived; a base runs in its children."""
@@ -149,9 +157,10 @@ class _Module:
 
     def _function(self, node: Function, inside: str, collected: bool) -> None:
         is_test = collected and node.name.startswith("test") and not _is_fixture(node)
-        self.units.append(_Unit(node, inside + node.name, inside, checks_in(node.body), is_test))
+        name = inside + node.name
+        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say), is_test))
         first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
-        self._owners.append((first, node.end_lineno or node.lineno, inside + node.name))
+        self._owners.append((first, node.end_lineno or node.lineno, name))
 
     def _asserting(self) -> set[str]:
         """The names of functions that assert, themselves or through one another."""
@@ -165,22 +174,28 @@ class _Module:
             names |= more
         return names
 
-    def view(self, note: str) -> View:
+    def _skips(self) -> tuple[Mark, ...]:
+        if not _SKIPPING.search(self.text) and not _SKIPPING.search(self.bindings):
+            return ()
+        nodes = walk(self.tree)
+        outside = walk(parse(self.bindings)[0] or ast.Module([], [])) if self.bindings else []
+        marks = marks_in(nodes, Names([*outside, *nodes]), self.say)
+        return tuple(Mark(mark.line, mark.text, self._owner(mark.line)) for mark in marks)
+
+    def view(self) -> View:
         """Everything that was seen."""
-        names = Names([*self.outside, *self.nodes])
-        skips = tuple(replace(mark, test=self._owner(mark.line)) for mark in marks_in(self.nodes, names))
         checks = [*self.loose]
         for unit in self.units:
-            checks.extend(replace(check, test=unit.name) for check in unit.found.checks)
+            checks.extend(unit.found.checks)
         checks.sort(key=lambda check: check.line)
         tests = [self._test(unit) for unit in self.units]
-        if self.loose or note:
+        if self.loose or self.note:
             cut = cut_at(self.tree.body)
             tests.append(TestCase("<module>", 1, tuple(self.loose), body=f"<module> {cut}", cut=cut))
-        return View("syntax", tuple(checks), skips, tuple(tests), note)
+        return View("syntax", tuple(checks), self._skips(), tuple(tests), self.note)
 
     def _test(self, unit: _Unit) -> TestCase:
-        own = [replace(check, test=unit.name) for check in unit.found.checks]
+        own = [*unit.found.checks]
         for name, calls in unit.found.calls.items():
             if name in self.asserting or HELPER.match(name):
                 own.extend(Check(line, f"{name}(…)", unit.name, dead=dead, subjects=(name,)) for line, dead in calls)
@@ -199,7 +214,8 @@ class _Module:
         return ast.dump(ast.Module(body, []))
 
     def _owner(self, line: int) -> str:
-        return next((name for first, last, name in self._owners if first <= line <= last), "")
+        place = bisect_right(self._owners, (line, 10**9, "")) - 1  # functions of a module stand one after the other
+        return self._owners[place][2] if place >= 0 and line <= self._owners[place][1] else ""
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -7,15 +7,17 @@ from steelyard.scorers.integrity.model import Check
 from steelyard.scorers.integrity.python_values import (
     CATCHES_FAILURES,
     Meaning,
+    Say,
     always,
     constant,
     last_name,
     meaning_of,
     meaning_of_call,
-    source,
     walk,
 )
 
+_GOES_ON = frozenset({ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Pass})
+_PLAIN = _GOES_ON - {ast.Assert} | {ast.Expr, ast.Return, ast.Raise}  # statements that hold no others
 UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
 LEAVES = frozenset({"exit", "_exit", "abort", "skip", "skipTest", "xfail", "importorskip", "quit"})
 RAISING = frozenset({"raises", "warns", "deprecated_call", "assertRaises", "assertRaisesRegex", "assertWarns"})
@@ -29,10 +31,9 @@ class Found:
     calls: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
 
 
-def checks_in(body: list[ast.stmt]) -> Found:
-    """Every check in a block, dead ones marked."""
-    walker = _Walker()
-    walker.body = body
+def checks_in(body: list[ast.stmt], owner: str, say: Say) -> Found:
+    """Every check in a block, which belongs to `owner`; dead ones are marked."""
+    walker = _Walker(body, owner, say)
     walker.block(body, "")
     return walker.found
 
@@ -63,9 +64,9 @@ def check_name(call: ast.Call) -> str:
 
 
 class _Walker:
-    def __init__(self) -> None:
+    def __init__(self, body: list[ast.stmt], owner: str, say: Say) -> None:
         self.found = Found()
-        self.body: list[ast.stmt] = []
+        self.body, self.owner, self.say = body, owner, say
 
     def block(self, body: list[ast.stmt], dead: str) -> None:
         for node in body:
@@ -74,8 +75,10 @@ class _Walker:
                 dead = UNREACHABLE
 
     def statement(self, node: ast.stmt, dead: str) -> None:
-        if isinstance(node, ast.Assert):
-            self._add(node, node, meaning_of(node.test), dead)
+        if type(node) in _PLAIN:
+            self.expression(node, dead)
+        elif isinstance(node, ast.Assert):
+            self._add(node, meaning_of(node.test, self.say), dead)
             self.expression(node.test, dead)
         elif isinstance(node, ast.If | ast.While):
             self.expression(node.test, dead)
@@ -118,21 +121,22 @@ class _Walker:
                 continue
             name = check_name(part)
             if name:
-                self._add(part, part, meaning_of_call(name, part), dead)
+                self._add(part, meaning_of_call(name, part, self.say), dead)
             else:
                 called = last_name(part.func)
                 if called:
                     self.found.calls.setdefault(called, []).append((part.lineno, dead))
 
-    def _add(self, node: ast.Assert | ast.Call, said: ast.AST, meaning: Meaning, dead: str) -> None:
-        text = source(said)
+    def _add(self, node: ast.Assert | ast.Call, meaning: Meaning, dead: str) -> None:
         self.found.checks.append(
-            Check(node.lineno, text, "", meaning.strength, dead, meaning.subjects, meaning.tolerance)
+            Check(node.lineno, self.say(node), self.owner, meaning.strength, dead, meaning.subjects, meaning.tolerance)
         )
 
 
 def _ends(node: ast.stmt) -> bool:
     """Whether nothing after this statement in its block can run."""
+    if type(node) in _GOES_ON:
+        return False
     if isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
         return True
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from steelyard.scorers.integrity.model import Mark
-from steelyard.scorers.integrity.python_values import constant, last_name, source
+from steelyard.scorers.integrity.python_values import Say, constant, last_name
 
 FRAMEWORKS = frozenset({"pytest", "unittest", "unittest2", "testtools", "nose"})
 MARKS = frozenset({"skip", "skipif", "xfail"})
@@ -99,33 +99,38 @@ def _imports(call: ast.Call) -> bool:
     return known and str(value).split(".")[0] in FRAMEWORKS
 
 
-def marks_in(nodes: list[ast.AST], names: Names) -> Iterator[Mark]:
+_MARKING = frozenset(
+    {ast.Attribute, ast.Call, ast.Raise, ast.Assign, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef}
+)
+
+
+def marks_in(nodes: list[ast.AST], names: Names, say: Say) -> Iterator[Mark]:
     """Every marker among the nodes of a module, each once."""
     for node in nodes:
-        found = _mark(node, names)
+        found = _mark(node, names, say) if type(node) in _MARKING else ""
         if found:
             yield Mark(getattr(node, "lineno", 1), found)
 
 
-def _mark(node: ast.AST, names: Names) -> str:
+def _mark(node: ast.AST, names: Names, say: Say) -> str:
     if isinstance(node, ast.Attribute):
-        return source(node) if _is_reference(node, names) else ""
+        return say(node) if _is_reference(node, names) else ""
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Name) and node.func.id in names.skips:
-            return source(node)
+            return say(node)
         if names.marker(node):
-            return source(node)
-        return source(node) if last_name(node.func) == "skipTest" and isinstance(node.func, ast.Attribute) else ""
+            return say(node)
+        return say(node) if last_name(node.func) == "skipTest" and isinstance(node.func, ast.Attribute) else ""
     if isinstance(node, ast.Raise) and node.exc is not None:
         if isinstance(node.exc, ast.Call) and names.marker(node.exc.func):
             return ""  # the call is counted already
         raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
-        return source(node) if last_name(raised) == "SkipTest" and isinstance(raised, ast.Name) else ""
+        return say(node) if last_name(raised) == "SkipTest" and isinstance(raised, ast.Name) else ""
     if isinstance(node, ast.Assign):
         targets = {last_name(target) for target in node.targets}
         if "__test__" in targets and constant(node.value) == (True, False):
-            return source(node)
-        return source(node) if targets & {"collect_ignore", "collect_ignore_glob"} else ""
+            return say(node)
+        return say(node) if targets & {"collect_ignore", "collect_ignore_glob"} else ""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         worn = [item.id for item in node.decorator_list if isinstance(item, ast.Name)]
         bare = [name for name in worn if name in names.switched_off or name in names.skips]

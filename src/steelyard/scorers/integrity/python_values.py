@@ -1,11 +1,19 @@
 """What a Python check pins down: whether it can fail at all, how strong it is, which value it looks at."""
 
 import ast
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from steelyard.scorers.integrity.model import EXACT, NOTHING, PARTIAL, PRESENCE
 
+Say = Callable[[ast.AST], str]  # the source of a node
+LONGEST = 400
+_UNTOLD = frozenset({ast.Name, ast.Attribute, ast.Subscript})
+_OPEN = _UNTOLD | {ast.Call, ast.Compare}  # may have any value
+_LAYOUT = re.compile(r"(?<=[(\[{]) | (?=[)\]}])|,(?= ?[)\]}])")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 BROAD = frozenset({"Exception", "BaseException"})
 CATCHES_FAILURES = BROAD | {"AssertionError", "object"}
@@ -29,8 +37,8 @@ def walk(root: ast.AST) -> list[ast.AST]:
     for node in found:
         for name in _inner_fields(type(node)):  # type: ignore[arg-type]  # a class is hashable, whatever mypy says
             value = getattr(node, name, None)
-            if isinstance(value, list):
-                found.extend([item for item in value if isinstance(item, ast.AST)])
+            if type(value) is list:
+                found += [item for item in value if isinstance(item, ast.AST)] if value else ()
             elif isinstance(value, ast.AST):
                 found.append(value)
     return found
@@ -53,8 +61,11 @@ def last_name(node: ast.expr) -> str:
 
 def constant(node: ast.expr) -> tuple[bool, object]:
     """(True, value) for an expression that always has this value."""
-    if isinstance(node, ast.Constant):
-        return True, node.value
+    kind = type(node)
+    if kind is ast.Constant:
+        return True, node.value  # type: ignore[attr-defined]  # it is one
+    if kind in _OPEN:
+        return False, None
     if isinstance(node, ast.UnaryOp):
         known, value = constant(node.operand)
         if known and isinstance(node.op, ast.Not):
@@ -74,6 +85,8 @@ def constant(node: ast.expr) -> tuple[bool, object]:
 
 def always(node: ast.expr) -> bool | None:
     """Whether an expression is always true, always false, or (None) open."""
+    if type(node) in _UNTOLD:
+        return None
     known, value = constant(node)
     if known:
         return bool(value)
@@ -127,11 +140,16 @@ def _always_compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | No
         return True
     if isinstance(op, ast.Gt) and known_right and b in (-1, -1.0) and _is_len(left):
         return True
-    if _pure(left) and ast.dump(left) == ast.dump(right):
+    if _alike(left, right) and _pure(left):
         return True if isinstance(op, ast.Eq | ast.Is | ast.LtE | ast.GtE) else None
     if isinstance(op, ast.In) and isinstance(right, ast.List | ast.Tuple | ast.Set) and _pure(left):
-        return True if any(ast.dump(item) == ast.dump(left) for item in right.elts) else None
+        return True if any(_alike(item, left) for item in right.elts) else None
     return None
+
+
+def _alike(left: ast.expr, right: ast.expr) -> bool:
+    """Whether two expressions are written alike; most differ in their kind already."""
+    return type(left) is type(right) and ast.dump(left) == ast.dump(right)
 
 
 def _evaluated(a: object, op: ast.cmpop, b: object) -> bool | None:
@@ -162,6 +180,8 @@ def _always_call(node: ast.Call) -> bool | None:
 
 
 def _is_literal(node: ast.expr) -> bool:
+    if type(node) in _OPEN:
+        return False
     return constant(node)[0] or isinstance(node, ast.List | ast.Dict | ast.Tuple | ast.Set | ast.JoinedStr | ast.Lambda)
 
 
@@ -174,15 +194,15 @@ def _pure(node: ast.expr) -> bool:
     return not any(isinstance(part, ast.Call | ast.Await | ast.Yield) for part in walk(node))
 
 
-def meaning_of(test: ast.expr) -> Meaning:
+def meaning_of(test: ast.expr, say: Say) -> Meaning:
     """What a bare `assert` pins down."""
     if always(test) is True:
         return Meaning(NOTHING)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        inner = meaning_of(test.operand)
+        inner = meaning_of(test.operand, say)
         return Meaning(EXACT if inner.strength == PRESENCE else PARTIAL, inner.subjects)
     if isinstance(test, ast.BoolOp):
-        parts = [meaning_of(value) for value in test.values]
+        parts = [meaning_of(value, say) for value in test.values]
         strengths = [part.strength for part in parts]
         subjects = tuple(subject for part in parts for subject in part.subjects)
         if isinstance(test.op, ast.Or):
@@ -190,10 +210,10 @@ def meaning_of(test: ast.expr) -> Meaning:
             return Meaning(max(PRESENCE, min(min(strengths), PARTIAL)), subjects)
         return Meaning(max(strengths), subjects)
     if isinstance(test, ast.Compare):
-        return _compared(test)
+        return _compared(test, say)
     if isinstance(test, ast.Call) and last_name(test.func) in {"isinstance", "issubclass", "hasattr", "callable"}:
         return Meaning(
-            PRESENCE if last_name(test.func) in {"hasattr", "callable"} else PARTIAL, _sources(test.args[:1])
+            PRESENCE if last_name(test.func) in {"hasattr", "callable"} else PARTIAL, _sources(test.args[:1], say)
         )
     if isinstance(test, ast.Call) and last_name(test.func) in {
         "any",
@@ -203,13 +223,13 @@ def meaning_of(test: ast.expr) -> Meaning:
         "match",
         "search",
     }:
-        return Meaning(PARTIAL, _sources([*test.args[:1], test.func]))
-    return Meaning(PRESENCE, _sources([test]))
+        return Meaning(PARTIAL, _sources([*test.args[:1], test.func], say))
+    return Meaning(PRESENCE, _sources([test], say))
 
 
-def _compared(test: ast.Compare) -> Meaning:
+def _compared(test: ast.Compare, say: Say) -> Meaning:
     sides = [test.left, *test.comparators]
-    subjects = _sources(sides)
+    subjects = _sources(sides, say)
     op = test.ops[0]
     if len(test.ops) > 1:
         return Meaning(EXACT if all(isinstance(part, ast.Eq | ast.Is) for part in test.ops) else PARTIAL, subjects)
@@ -219,18 +239,19 @@ def _compared(test: ast.Compare) -> Meaning:
     if isinstance(op, ast.Eq | ast.Is):
         # `f() == f()` says that it says the same twice, and no more.
         left, right = test.left, test.comparators[0]
-        twice = type(left) is type(right) and ast.dump(left) == ast.dump(right)
-        return Meaning(PARTIAL if twice else EXACT, subjects, _tolerance(test))
+        return Meaning(PARTIAL if _alike(left, right) else EXACT, subjects, _tolerance(test, subjects))
     if isinstance(op, ast.In) and isinstance(test.comparators[0], ast.Tuple | ast.List | ast.Set):
-        subjects = (*subjects, *_sources(test.comparators[0].elts))
+        subjects = (*subjects, *_sources(test.comparators[0].elts, say))
     if isinstance(op, ast.Gt | ast.GtE) and other[0] and other[1] in (0, -1, 1) and _is_len(test.left):
         assert isinstance(test.left, ast.Call)  # noqa: S101  # `_is_len` said so
-        return Meaning(PRESENCE, (*subjects, *_sources(test.left.args[:1])))
+        return Meaning(PRESENCE, (*subjects, *_sources(test.left.args[:1], say)))
     return Meaning(PARTIAL, subjects)
 
 
-def _tolerance(node: ast.AST) -> float | None:
+def _tolerance(node: ast.AST, subjects: tuple[str, ...]) -> float | None:
     """The largest tolerance given by keyword (or as the second argument of `approx`)."""
+    if not any("approx" in said or "close" in said or len(said) >= LONGEST for said in subjects):
+        return None
     for part in walk(node):
         if isinstance(part, ast.Call) and last_name(part.func) in {"approx", "isclose", "allclose"}:
             return tolerance_of(part)
@@ -250,16 +271,38 @@ def tolerance_of(call: ast.Call) -> float | None:
     return max(found) if found else None
 
 
-def _sources(nodes: list[ast.expr]) -> tuple[str, ...]:
-    return tuple(source(node) for node in nodes if not _is_literal(node))
+def _sources(nodes: list[ast.expr], say: Say) -> tuple[str, ...]:
+    return tuple([say(node) for node in nodes if not _is_literal(node)])
 
 
-def source(node: ast.AST) -> str:
-    """The source of a node in one spelling."""
+def unparsed(node: ast.AST) -> str:
+    """The source of a node in one spelling, whatever it was made of."""
     try:
-        return ast.unparse(node)[:400]
+        return ast.unparse(node)[:LONGEST]
     except (RecursionError, ValueError, AttributeError):
-        return ast.dump(node)[:400]
+        return ast.dump(node)[:LONGEST]
+
+
+def written(lines: list[str]) -> Say:
+    """The source of nodes as these lines have it, with one kind of quotes and without layout: far sooner."""
+
+    def say(node: Any) -> str:
+        first, last = node.lineno - 1, node.end_lineno - 1
+        part = lines[first : last + 1]
+        if not all(map(str.isascii, part)):  # columns are counted in bytes
+            raw = [line.encode("utf-8", "replace") for line in part]
+            raw[-1] = raw[-1][: node.end_col_offset]
+            raw[0] = raw[0][node.col_offset :]
+            part = [line.decode("utf-8", "replace") for line in raw]
+        elif first == last:
+            return part[0][node.col_offset : node.end_col_offset][:LONGEST].replace('"', "'")
+        else:
+            part[-1] = part[-1][: node.end_col_offset]
+            part[0] = part[0][node.col_offset :]
+        said = " ".join(" ".join(part).split())[: 2 * LONGEST].replace('"', "'")
+        return _LAYOUT.sub("", said)[:LONGEST] if first != last else said[:LONGEST]
+
+    return say
 
 
 _UNITTEST: dict[str, int] = {
@@ -271,7 +314,7 @@ _UNITTEST: dict[str, int] = {
 }  # fmt: skip
 
 
-def meaning_of_call(name: str, call: ast.Call) -> Meaning:
+def meaning_of_call(name: str, call: ast.Call, say: Say) -> Meaning:
     """What a check that is a call pins down: `self.assertEqual(a, b)`, `pytest.raises(X)`, `mock.assert_called()`."""
     args = call.args
     if name in {"raises", "assertRaises", "assertRaisesRegex", "assertRaisesRegexp", "assertRaisesMessage"}:
@@ -280,7 +323,7 @@ def meaning_of_call(name: str, call: ast.Call) -> Meaning:
         flag = always(args[0])
         if flag is (name != "assertFalse"):
             return Meaning(NOTHING)
-        inner = meaning_of(args[0])
+        inner = meaning_of(args[0], say)
         return Meaning(
             EXACT if name == "assertFalse" and inner.strength == PRESENCE else inner.strength, inner.subjects
         )
@@ -291,9 +334,9 @@ def meaning_of_call(name: str, call: ast.Call) -> Meaning:
         if _always_compare(args[0], op, args[1]) is True:
             return Meaning(NOTHING)
     strength = _UNITTEST.get(name, EXACT)
-    subjects = _sources(args[:2])
+    subjects = _sources(args[:2], say)
     if isinstance(call.func, ast.Attribute) and name.startswith("assert_") and not subjects:
-        subjects = (source(call.func.value),)
+        subjects = (say(call.func.value),)
     return Meaning(strength, subjects, tolerance_of(call))
 
 
