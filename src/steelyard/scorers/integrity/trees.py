@@ -63,7 +63,7 @@ def _deep(raw: bytes) -> bool:
     if max(raw.count(b"("), raw.count(b"["), raw.count(b"{")) <= MAX_NESTING:
         return False
     depths = list(accumulate(map(_STEP.__getitem__, raw.translate(None, _OTHERS))))
-    return max(map(sub, depths, accumulate(depths, min, initial=0))) > MAX_NESTING
+    return any(depth > MAX_NESTING for depth in map(sub, depths, accumulate(depths, min, initial=0)))
 
 
 def _parse(loaded: Loaded, raw: bytes) -> Any:

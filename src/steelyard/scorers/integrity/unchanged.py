@@ -39,13 +39,7 @@ _PLAIN = re.compile(
     r"|(?:import|from|using|use)\b(?!.*(?:pytest|unittest|nose|skip|mark|ignore|test\b)).*$"
     r"|(?:[\w.]+[ \t]+)?\"[\w./-]+\"$)"
 )
-_COUNTED = {
-    "python": (('"""', 2), ("'''", 2)),
-    "script": (("`", 2),),
-    "go": (("`", 2),),
-    "jvm": (('"""', 2),),
-    "rust": (('"', 2),),
-}
+_LONG = {"python": ('"""', "'''"), "script": ("`",), "go": ("`",), "jvm": ('"""',), "rust": ('"',)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +137,7 @@ def _end(kind: str, text: str, first: int, inner: int, end: int, level: int) -> 
         closes = kind != "python" and sign in (")", "]", "}", "end")
         here = (text.find("\n", match.end(), end) + 1 or end) if closes else match.start()
         ends = here if ends < 0 else ends
-        if _closed(kind, text[first:here]):
+        if _even(kind, text[first:here]):
             return here
         at = match.end()
     return ends
@@ -153,11 +147,16 @@ def _closed(kind: str, text: str) -> bool:
     """Whether a part leaves every bracket, long string and comment as it found them."""
     if text.count("(") != text.count(")") or text.count("[") != text.count("]") or text.count("{") != text.count("}"):
         return False
-    if any(text.count(sign) % times for sign, times in _COUNTED.get(kind, ())):
+    if not _even(kind, text):
         return False
     if kind == "ruby":
         return "<<" not in text and "=begin" not in text
     return kind == "python" or text.count("/*") == text.count("*/")
+
+
+def _even(kind: str, text: str) -> bool:
+    """Whether every long string that begins in a part ends there too."""
+    return all(text.count(sign) % 2 == 0 for sign in _LONG.get(kind, ()))
 
 
 def _emptied(kind: str, text: str, units: list[_Unit]) -> str:
