@@ -1,7 +1,7 @@
 """The seam: which analyser reads a file, and both sides of it in the same way."""
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -159,10 +159,9 @@ def _parts(family: str, before: str, after: str) -> Iterator[Piece]:
 def _repeats(views: tuple[View, View], after: str) -> bool:
     """Whether a part brings a test whose name may stand elsewhere in the file already."""
     known = {test.name for test in views[0].tests}
-    return any(
-        after.count(test.name.rsplit(".", 1)[-1]) > 1 and after.count(f"def {test.name.rsplit('.', 1)[-1]}(") > 1
-        for test in views[1].tests
-        if test.name not in known
+    brought = {test.name.rsplit(".", 1)[-1] for test in views[1].tests if test.name not in known}
+    return bool(brought) and any(
+        count > 1 and name in brought for name, count in Counter(re.findall(r"def (\w+)\(", after)).items()
     )
 
 

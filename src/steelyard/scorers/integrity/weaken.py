@@ -134,12 +134,15 @@ def _by_body(item: _Placed) -> tuple[str, str]:
 def _hidden(gone: list[_Placed], new: list[_Placed]) -> list[tuple[_Placed, _Placed]]:
     """A test whose new name still holds the old one, but which no runner collects."""
     found = []
+    hidden = defaultdict(list)
+    for item in new:
+        if not item.test.collected:
+            hidden[item.pair.path].append(item)
+    names = {path: "\n".join(item.test.name for item in items) for path, items in hidden.items()}
     for old in gone:
-        name = old.test.name.rsplit(".", 1)[-1]
-        for item in new:
-            if not item.test.collected and len(name) > 6 and name in item.test.name and item.pair.path == old.pair.path:
-                found.append((old, item))
-                break
+        name, path = old.test.name.rsplit(".", 1)[-1], old.pair.path
+        if len(name) > 6 and name in names.get(path, ""):
+            found.append((old, next(item for item in hidden[path] if name in item.test.name)))
     return found
 
 
