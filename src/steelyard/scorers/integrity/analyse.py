@@ -10,7 +10,7 @@ from threading import Lock
 from steelyard.domain.diff import printable
 from steelyard.domain.evidence import Evidence
 from steelyard.scorers.integrity.lines import silenced
-from steelyard.scorers.integrity.model import EMPTY, TOO_LARGE, Analyser, View
+from steelyard.scorers.integrity.model import EMPTY, TOO_LARGE, TOO_SLOW, Analyser, View
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python import Python
 from steelyard.scorers.integrity.sources import Source, sources
@@ -95,15 +95,19 @@ def _pair(source: Source) -> Pair:
     analyser, old = analyser_for(source.path), analyser_for(source.old_path)
     if source.before is None or source.after is None or analyser.family != old.family:
         before, after = _apart(source, old, analyser)
-        size = len(source.before or "") + len(source.after or "")
+        size = SYNTAX_CHARS // 2 if TOO_SLOW in (before.note, after.note) else _length(source)
     else:
         before, after, size = _both(analyser, source.before, source.after, lines_only=bool(source.note))
     said = next((note for note in (source.note, before.note, after.note) if note), "")
     if source.before is None:
         # A new Go file may be written for one platform; on an old file a build tag switches tests off.
         after = replace(after, skips=tuple(mark for mark in after.skips if not _BUILD_TAG.match(mark.text)))
-    cost = size if "syntax" in {before.mode, after.mode} else 0
+    cost = size if "syntax" in {before.mode, after.mode} or said == TOO_SLOW else 0
     return Pair(source.path, before, after, said, source.after or "", cost, _silenced(source, after))
+
+
+def _length(source: Source) -> int:
+    return len(source.before or "") + len(source.after or "")
 
 
 def _apart(source: Source, old: Analyser, new: Analyser) -> tuple[View, View]:
@@ -134,11 +138,15 @@ def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> t
             whole = piece.before == before
             size += len(piece.before) - piece.before.count("\n") + len(piece.after) - piece.after.count("\n")
             given = ("", "") if whole else context
-            views = (analyser.syntax(piece.before, given[0]), analyser.syntax(piece.after, given[1]))
+            first = analyser.syntax(piece.before, given[0])
+            views = (first, first if first.note == TOO_SLOW else analyser.syntax(piece.after, given[1]))
             if not any(view.note for view in views) and (whole or not _repeats(views, after)):
                 return *views, size
             if all(view.note == TOO_LARGE for view in views):
                 break  # and so is the whole
+            if any(view.note == TOO_SLOW for view in views):
+                size += SYNTAX_CHARS // 2  # few such files may be tried
+                break
         if all(view.mode == "syntax" for view in views):
             return *views, size
     said = next((view.note for view in views if view.note), "")

@@ -1,5 +1,7 @@
 """What the syntax of each family looks like to tree-sitter: which wheel, which nodes are no code, which are tests."""
 
+import time
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -77,3 +79,34 @@ def load(family: str) -> Loaded | None:
     parts = [f"({kind}) @quiet" for kind in grammar.quiet if language.id_for_node_kind(kind, True) is not None]
     parts += [f"({kind}) @function" for kind in grammar.functions]
     return Loaded(language, core.Query(language, "\n".join([*parts, grammar.rows])))
+
+
+# What parses takes about a third of a microsecond a byte. What does not may take tree-sitter quadratic time to recover.
+MICROSECONDS, MICROSECONDS_A_BYTE = 100_000, 2
+TRIES = 5
+
+
+def parsed(loaded: Loaded, raw: bytes) -> Any:
+    """The tree of a text; None when there is none, `TimeoutError` when it takes far longer than text that parses.
+
+    The parser looks at the clock on the wall. A try in which this thread hardly ran says nothing and is made again.
+    """
+    from tree_sitter import Parser
+
+    limit = MICROSECONDS + MICROSECONDS_A_BYTE * len(raw)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the way that replaces it crashes on bytes
+        parser = Parser(loaded.language, timeout_micros=limit)
+    for _ in range(TRIES):
+        begun, ran = time.monotonic(), time.thread_time()
+        try:
+            return parser.parse(raw)
+        except MemoryError:
+            return None
+        except ValueError:
+            if time.monotonic() - begun < limit / 1e6:
+                return None
+            if time.thread_time() - ran > limit / 2e6:
+                raise TimeoutError from None
+            parser.reset()
+    raise TimeoutError

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 Mode = Literal["syntax", "lines", "none"]
 
-TOO_LARGE = "too large to parse"
+TOO_LARGE, TOO_SLOW = "too large to parse", "took too long to parse"
 # How strong a check is: what it pins down of the value under test.
 NOTHING, PRESENCE, PARTIAL, EXACT = 0, 1, 2, 3
 

@@ -85,7 +85,7 @@ def _too_deep(text: str) -> bool:
         return True
     if " " * MAX_INDENT in text and re.search(r"(?m)^ {400,}\S", text):
         return True
-    return re.search(r"(?:(?:not|-|~|\+|\*\*|lambda:|await)\s*){200}|(?:\w+ if \w+ else ){100}", text) is not None
+    return re.search(r"(?:(?:not|-|~|\+|\*\*|lambda:|await)\s*+){200}|\b(?:\w++ if \w++ else ){100}", text) is not None
 
 
 def _names_that_assert(text: str) -> set[str]:

@@ -8,9 +8,9 @@ from itertools import accumulate
 from operator import sub
 from typing import Any
 
-from steelyard.scorers.integrity.grammars import Loaded, load
+from steelyard.scorers.integrity.grammars import Loaded, load, parsed
 from steelyard.scorers.integrity.lines import RULES, Rule, line_view
-from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, TestCase, View
+from steelyard.scorers.integrity.model import TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 from steelyard.scorers.integrity.tree_flow import covers, dead_ranges
 from steelyard.scorers.integrity.tree_tests import Region, owners, regions
@@ -49,7 +49,10 @@ class Trees:
             return View(note=TOO_LARGE)
         if _deep(raw):
             return View(note="nested too deep to parse")
-        tree = _parse(loaded, raw)
+        try:
+            tree = parsed(loaded, raw)
+        except TimeoutError:
+            return View(note=TOO_SLOW)
         if tree is None or tree.root_node.has_error:
             return View(note="does not parse")
         return _Reading(self.family, loaded, raw, tree.root_node).view()
@@ -64,15 +67,6 @@ def _deep(raw: bytes) -> bool:
         return False
     depths = list(accumulate(map(_STEP.__getitem__, raw.translate(None, _OTHERS))))
     return any(depth > MAX_NESTING for depth in map(sub, depths, accumulate(depths, min, initial=0)))
-
-
-def _parse(loaded: Loaded, raw: bytes) -> Any:
-    from tree_sitter import Parser
-
-    try:
-        return Parser(loaded.language).parse(raw)
-    except (ValueError, MemoryError):
-        return None
 
 
 class _Reading:
