@@ -1,5 +1,6 @@
 """The command line itself: what it says to a wrong word, and that it starts nothing it does not need."""
 
+import json
 import os
 import subprocess
 import sys
@@ -146,3 +147,16 @@ def test_names_that_are_not_text_are_shown_as_escapes() -> None:
     assert done.returncode == 2
     assert b"there is no such file" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_json_is_utf_8_whatever_the_locale(encoding: str) -> None:
+    """A program that reads the document must not meet escapes that JSON does not know."""
+    command = [sys.executable, "-c", "from steelyard.cli.main import main; main()", "score", "-"]
+    run = json.dumps({"run_id": "r\u00e9\u20ac", "outcome": "COMPLETED"})
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+
+    done = subprocess.run(command, input=run.encode(), capture_output=True, timeout=60, check=False, env=env)
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["run_id"] == "r\u00e9\u20ac"

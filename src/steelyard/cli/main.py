@@ -103,8 +103,10 @@ def _answer(arguments: list[str]) -> int:
         print(f"steelyard {__version__}")  # noqa: T201  # the answer itself
         return 0
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a name that is not UTF-8 is shown as an escape, never a crash
-            stream.reconfigure(errors="backslashreplace")
+        if hasattr(stream, "reconfigure"):
+            # What others read is UTF-8 whatever the locale, or JSON would be none; a terminal gets what it can show.
+            # A name that is not UTF-8 is shown as an escape, never a crash.
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     if first in {"--help", "-h"}:
         print(_overview())  # noqa: T201  # the answer itself
         return 0 if arguments else 2
