@@ -6,6 +6,7 @@ Runs are read twice and never all held: memory stays flat however many there are
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from steelyard.cli.output import say
@@ -90,8 +91,17 @@ def rate(store: "Store", experiment: Experiment, references: dict[str, Cost] | N
         after = page[-1]["seq"]
     for run in store.iter_runs(experiment.id):
         reference = None if run.arm == experiment.compare.baseline else references.get(run.task_id)
-        composite = None if run.is_infrastructure else round(composite_of(run, reference), 6)
-        yield Rated(run, composite, *cards[run.run_id])
+        yield Rated(run, None if run.is_infrastructure else _composite(run, reference), *cards[run.run_id])
+
+
+def _composite(run: Run, reference: Cost | None) -> float | None:
+    """Against the baseline's mean cost; of an imported run, what its record states, if anything."""
+    if run.imported is None:
+        return round(composite_of(run, reference), 6)
+    from steelyard.formulas.records import record_of
+
+    stated = record_of(run).composite
+    return None if stated is None or not isfinite(stated) else round(stated, 6)
 
 
 def _print_document(
