@@ -42,7 +42,9 @@ def test_a_run_is_shown_with_everything_said_of_it(tmp_path: Path) -> None:
 def test_the_change_is_shown_without_being_asked_for(tmp_path: Path) -> None:
     """A small one whole, a large one by its first lines and how many there are; programs get all of it."""
     fill(tmp_path)
-    large = b"diff --git a/y b/y\n" + b"".join(b"+line %d\n" % number for number in range(1, 100))
+    large = (
+        b"diff --git a/y b/y\n+" + b"y" * 5000 + b"\n" + b"".join(b"+line %d\n" % number for number in range(1, 100))
+    )
     with open_store(f"sqlite:///{tmp_path / 'steelyard.db'}", tmp_path / "artifacts") as store:
         store.save(Finished(run_of(4, finished_at="2026-03-02T00:00:00Z"), {"diff": large}), scored_at=AT)
 
@@ -50,8 +52,9 @@ def test_the_change_is_shown_without_being_asked_for(tmp_path: Path) -> None:
     _, first, _ = steelyard(tmp_path, "show", "run_00004")
 
     assert "+new \\x1b[31m\\xff" in small
-    assert "+line 39\n… 60 lines more (--diff shows them)" in first
-    assert "+line 40" not in first
+    assert "yyy… (3001 characters more)\n+line 1\n" in first
+    assert "+line 38\n… 61 lines more (--diff shows them)" in first
+    assert "+line 39" not in first
     assert document(tmp_path, "show", "run_00004")["diff"] == large.decode()
 
 

@@ -118,11 +118,13 @@ def _known_diff(store: "Store", stored: "StoredRun") -> str | None:
 
 def _show_first(diff: str | None) -> None:
     """The first lines of a change: all of it, when it is small."""
+    from steelyard.cli.show_text import cut
+
     if not diff:
         return
     lines = diff.rstrip("\n").split("\n")
     say("\ndiff")
-    _show_diff("\n".join(lines[:_FIRST_LINES]))
+    _show_diff("\n".join(cut(line) for line in lines[:_FIRST_LINES]))
     if len(lines) > _FIRST_LINES:
         say(f"… {len(lines) - _FIRST_LINES} lines more (--diff shows them)")
 
