@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
@@ -119,7 +120,10 @@ def _answer(arguments: list[str]) -> int:
         raise UsageError(f"steelyard: unknown command '{_shown(first)}'{hint} (steelyard --help lists them)")
     module = import_module(module_of(first))
     args = parser_for(first).parse_args(arguments[1:])
-    code: int = module.main(args)
+    from steelyard.cli.output import only_answers
+
+    with only_answers() if args.json else nullcontext():
+        code: int = module.main(args)
     return code
 
 

@@ -4,12 +4,11 @@ Runs are read twice and never all held: memory stays flat however many there are
 """
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import say
+from steelyard.cli.output import answer, say
 from steelyard.cli.totals import Rated, Totals
 from steelyard.domain.experiment import Experiment
 from steelyard.domain.record import JsonObject
@@ -112,11 +111,10 @@ def _print_document(
     waves: "Outcome | None" = None,
 ) -> None:
     """What `run --json` prints, run by run."""
-    write = sys.stdout.write
     head = json.dumps({"experiment": experiment.id, "workspace": experiment.workspace}, ensure_ascii=False)
-    write(head[:-1] + ', "runs": [')
+    answer(head[:-1] + ', "runs": [')
     for number, one in enumerate(runs):
-        write(("," if number else "") + "\n" + json.dumps(run_document(one), ensure_ascii=False, allow_nan=False))
+        answer(("," if number else "") + "\n" + json.dumps(run_document(one), ensure_ascii=False, allow_nan=False))
     tail = {
         "comparison": None if comparison is None else comparison.model_dump(mode="json"),
         "stopped_by": report.stopped_by,
@@ -124,7 +122,7 @@ def _print_document(
     }
     if waves is not None:
         tail["until_decided"] = waves.document()
-    write("\n], " + json.dumps(tail, ensure_ascii=False, allow_nan=False)[1:] + "\n")
+    answer("\n], " + json.dumps(tail, ensure_ascii=False, allow_nan=False)[1:] + "\n")
 
 
 def run_document(one: Rated) -> JsonObject:
