@@ -120,6 +120,8 @@ def test_a_wrong_script_is_told_before_anything_runs(tmp_path: Path, script: str
         ("{chance: {of: 0.5, then: []}}", "chance: 'p' is missing"),
         ("{chance: {p: 0.5, then: [{sleep: long}]}}", "sleep: must be a number, not 'long'"),
         ("{repeats: {1: [{exit: no}]}}", "exit: must be a whole number, not False"),
+        ("{usage: {input_tokens: 99999999999999999999}}", "usage.input_tokens: must be a number of at least 0"),
+        ("{usage: {cost_usd: .inf}}", "usage.cost_usd: must be a number of at least 0, not inf"),
         ("{wirte: {path: a, text: b}}", "did you mean 'write'?"),
     ],
 )

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 MOST = 10
+_LARGEST = 2**53
 _TEXT: tuple[type, ...] = (str,)
 _NUMBER: tuple[type, ...] = (int, float)
 _WHOLE: tuple[type, ...] = (int,)
@@ -65,6 +66,9 @@ def _mistake(action: Any) -> str | None:
         near = get_close_matches(str(name), (*_SCALARS, *_FIELDS), 1)
         hint = f"; did you mean '{near[0]}'?" if near else ""
         return f"{name!r} is not an action; an action is one of: {ACTIONS}{hint}"
+    if name == "usage" and isinstance(value, dict):
+        wrong = [field for field, number in value.items() if not _is(number, _NUMBER) or not 0 <= number < _LARGEST]
+        return f"usage.{wrong[0]}: must be a number of at least 0, not {value[wrong[0]]!r}" if wrong else None
     if name in _SCALARS:
         return None if _is(value, _SCALARS[name]) else f"{name}: must be {_words(_SCALARS[name])}, not {value!r}"
     return _field_mistake(name, value)
