@@ -72,6 +72,9 @@ def test_usage_of_an_earlier_turn_is_not_counted_again(sandbox: Sandbox) -> None
         b'{"input_tokens": -1}',
         b'{"input_tokens": "7"}',
         b'{"cost_usd": NaN}',
+        b'{"cost_usd": 1e999}',
+        b'{"cost_usd": 1%s}' % (b"0" * 400),
+        b'{"input_tokens": 99999999999999999999}',
         b"\xff\xfe",
         b"[" * 99999,
     ],
@@ -83,6 +86,15 @@ def test_usage_that_is_not_understood_is_unknown_and_noted(data: bytes) -> None:
     assert usage.input_tokens is None
     assert usage.cost_usd is None
     assert len(notes) == 1
+
+
+def test_one_bad_number_does_not_hide_the_others() -> None:
+    """What is believable counts; the note names what is not."""
+    usage, notes = read_usage(b'{"input_tokens": 7, "steps": "3", "tool_calls": 1e5, "cost_usd": 2, "mood": "good"}')
+
+    assert (usage.input_tokens, usage.cost_usd, usage.cost_source) == (7, 2.0, "reported")
+    assert (usage.steps, usage.tool_calls) == (None, None)
+    assert notes == ("the usage file has no believable number for steps, tool_calls: unknown",)
 
 
 @pytest.mark.parametrize(

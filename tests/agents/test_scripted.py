@@ -108,3 +108,26 @@ def test_a_wrong_script_is_told_before_anything_runs(tmp_path: Path, script: str
     """The error names the file and what is allowed."""
     with pytest.raises(InputError, match=r"script\.yaml"):
         agent(tmp_path, script)
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("{rename: {path: a.txt, to: b.txt}}", "task 't': rename: 'from' is missing; it takes from, to"),
+        ("{write: {path: a.txt, text: 5}}", "write.text: must be text, not 5"),
+        ("{write: a.txt}", "write: must be a mapping with path, text, not 'a.txt'"),
+        ("{replace: {path: a, old: b, new: c, all: true}}", "'all' is no field of it; it takes path, old, new"),
+        ("{chance: {of: 0.5, then: []}}", "chance: 'p' is missing"),
+        ("{chance: {p: 0.5, then: [{sleep: long}]}}", "sleep: must be a number, not 'long'"),
+        ("{repeats: {1: [{exit: no}]}}", "exit: must be a whole number, not False"),
+        ("{usage: {input_tokens: 99999999999999999999}}", "usage.input_tokens: must be a number of at least 0"),
+        ("{usage: {cost_usd: .inf}}", "usage.cost_usd: must be a number of at least 0, not inf"),
+        ("{wirte: {path: a, text: b}}", "did you mean 'write'?"),
+    ],
+)
+def test_every_field_of_an_action_is_checked(tmp_path: Path, action: str, words: str) -> None:
+    """A script's own mistake is told when the suite is read, not as a crash of the agent it plays."""
+    with pytest.raises(InputError) as refused:
+        agent(tmp_path, f"tasks:\n  t:\n    - {action}\n")
+
+    assert words in str(refused.value)

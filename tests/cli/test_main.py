@@ -1,5 +1,6 @@
 """The command line itself: what it says to a wrong word, and that it starts nothing it does not need."""
 
+import json
 import os
 import subprocess
 import sys
@@ -131,6 +132,25 @@ def test_a_mistake_in_a_program_is_one_line_and_exit_3(tmp_path: Path) -> None:
     assert "outside.py:4)" in done.stderr
 
 
+def test_what_a_part_prints_is_no_answer(tmp_path: Path) -> None:
+    """With --json stdout holds the document alone, whatever an installed part prints while it works."""
+    (tmp_path / "outside.py").write_text(
+        "class Talkative:\n    type = 'talkative'\n    isolates = True\n    def check(self):\n        print('hello')\n"
+    )
+    info = tmp_path / "outside-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[steelyard.sandboxes]\ntalkative = outside:Talkative\n")
+    program = [sys.executable, "-c", "from steelyard.cli.main import main; main(['doctor', '--json'])"]
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "PYTHONPATH": path, "STEELYARD_HOME": str(tmp_path / "home")}
+
+    done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=60, env=env)
+
+    assert "talkative" in {finding["name"] for finding in json.loads(done.stdout)["findings"]}
+    assert done.stderr == "hello\n"
+
+
 def test_names_that_are_not_text_are_shown_as_escapes() -> None:
     """A file name with bytes that are not UTF-8 does not break the message about it."""
     command = [
@@ -146,3 +166,16 @@ def test_names_that_are_not_text_are_shown_as_escapes() -> None:
     assert done.returncode == 2
     assert b"there is no such file" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_json_is_utf_8_whatever_the_locale(encoding: str) -> None:
+    """A program that reads the document must not meet escapes that JSON does not know."""
+    command = [sys.executable, "-c", "from steelyard.cli.main import main; main()", "score", "-"]
+    run = json.dumps({"run_id": "r\u00e9\u20ac", "outcome": "COMPLETED"})
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+
+    done = subprocess.run(command, input=run.encode(), capture_output=True, timeout=60, check=False, env=env)
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["run_id"] == "r\u00e9\u20ac"

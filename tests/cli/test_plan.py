@@ -1,5 +1,6 @@
 """steelyard plan, used as a person would use it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,26 @@ def test_one_task_is_planned_honestly(shop: Shop) -> None:
     assert found["arms"] == ["old"]
     assert found["plans"]["composite"]["repeats"] is None
     assert any("only old has runs" in note for note in found["notes"])
+
+
+def test_imported_runs_show_their_own_design(shop: Shop) -> None:
+    """Nobody knows what was planned elsewhere: tasks and repeats are counted, not taken for none."""
+    tokens = dict.fromkeys(("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"), 1)
+    lines = [
+        {"run_id": f"{task}-{arm}-{k}", "task_id": f"t{task}", "arm": arm, "repeat": k, "composite": k / 10, **tokens}
+        | {"success": True, "duration_seconds": 1.0, "total_cost_usd": 0.1}
+        for task in range(6)
+        for arm in ("old", "new")
+        for k in (1, 2, 3)
+    ]
+    shop.write("night.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    shop.json("import", "night.jsonl")
+
+    found = shop.json("plan", "night", "--baseline", "old", "--candidate", "new")
+
+    assert (found["tasks"], found["repeats_now"], found["notes"]) == (6, 3, [])
+    ranking = shop.json("promote", "night", "--winner", "--task", "t1", code=1)["ranking"]
+    assert {one["composite"] for one in ranking} == {0.1, 0.2, 0.3}
 
 
 def test_without_a_pilot_the_command_that_makes_one_is_named(shop: Shop) -> None:

@@ -62,6 +62,14 @@ def test_weights_and_a_baseline_can_be_given() -> None:
     assert (document["score"], document["tier"], document["weights"]["latency"]) == (100, "Elite", 1.0)
 
 
+def test_a_baseline_of_no_time_defaults_the_latency() -> None:
+    """Nothing can be measured against 0 seconds: the axis is 50 and listed, as with a history of zeros."""
+    run: dict[str, Any] = {"run_id": "r", "outcome": "COMPLETED", "wall_s": 5, "baseline_p50_s": 0}
+    document = json.loads(score("-", text=json.dumps(run)).stdout)
+    assert document["axes"]["latency"] == 50
+    assert "latency" in document["defaulted_axes"]
+
+
 def test_every_mistake_is_named_at_once() -> None:
     """Type, range, spelling, a sum of weights: one line each, exit code 2, nothing on stdout."""
     run = {

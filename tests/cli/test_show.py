@@ -1,8 +1,12 @@
 """steelyard show."""
 
+import shutil
 from pathlib import Path
 
+from steelyard.domain.experiment import Finished
+from steelyard.store.database import open_store
 from tests.store.home import DIFF, STEP, document, fill, steelyard
+from tests.store.support import AT, run_of
 
 
 def test_a_run_is_shown_with_everything_said_of_it(tmp_path: Path) -> None:
@@ -33,6 +37,39 @@ def test_a_run_is_shown_with_everything_said_of_it(tmp_path: Path) -> None:
         assert part in out
     assert "\x1b" not in out
     assert "\x07" not in out
+
+
+def test_the_change_is_shown_without_being_asked_for(tmp_path: Path) -> None:
+    """A small one whole, a large one by its first lines and how many there are; programs get all of it."""
+    fill(tmp_path)
+    large = (
+        b"diff --git a/y b/y\n+" + b"y" * 5000 + b"\n" + b"".join(b"+line %d\n" % number for number in range(1, 100))
+    )
+    with open_store(f"sqlite:///{tmp_path / 'steelyard.db'}", tmp_path / "artifacts") as store:
+        store.save(Finished(run_of(4, finished_at="2026-03-02T00:00:00Z"), {"diff": large}), scored_at=AT)
+
+    _, small, _ = steelyard(tmp_path, "show", "run_00002")
+    _, first, _ = steelyard(tmp_path, "show", "run_00004")
+
+    assert "+new \\x1b[31m\\xff" in small
+    assert "yyy… (3001 characters more)\n+line 1\n" in first
+    assert "+line 38\n… 61 lines more (--diff shows them)" in first
+    assert "+line 39" not in first
+    assert document(tmp_path, "show", "run_00004")["diff"] == large.decode()
+
+
+def test_a_change_that_lies_elsewhere_is_a_note(tmp_path: Path) -> None:
+    """The rest of the run is shown, and only --diff itself fails."""
+    fill(tmp_path)
+    shutil.rmtree(tmp_path / "artifacts")
+
+    code, out, err = steelyard(tmp_path, "show", "run_00002")
+
+    assert code == 0
+    assert "scorers: OVERALL FAIL" in out
+    assert "it was pruned or never copied here" in err
+    assert document(tmp_path, "show", "run_00002")["diff"] is None
+    assert steelyard(tmp_path, "show", "run_00002", "--diff")[0] == 2
 
 
 def test_an_infrastructure_failure_is_shown_as_ours(tmp_path: Path) -> None:

@@ -193,6 +193,23 @@ def test_kill_9_loses_no_finished_run(shop: Shop) -> None:
     assert len(shop.json("run", name, "--sandbox", "local", "--resume", code=None)["runs"]) == 2
 
 
+def test_resume_says_what_it_can_not_run_and_what_was_edited(shop: Shop) -> None:
+    """A task that the experiment never had is refused, not passed over; an edited one goes on as it was frozen."""
+    name = suite(shop)
+    shop.steelyard("run", name, "--sandbox", "local", "--task", "one")
+
+    stranger = shop.steelyard("run", name, "--sandbox", "local", "--resume", "--task", "two")
+    same = shop.steelyard("run", name, "--sandbox", "local", "--resume")
+    shop.write(name, (shop.root / name).read_text().replace("make it right too", "other").replace("make it", "do it"))
+    edited = shop.steelyard("run", name, "--sandbox", "local", "--resume")
+
+    assert stranger.returncode == 2
+    assert "--task two: experiment exp_" in stranger.stderr
+    assert "has only one; run it without --resume" in stranger.stderr
+    assert "edited since" not in same.stderr
+    assert "began: one; it goes on with them as they were" in edited.stderr
+
+
 def test_a_budget_stops_and_resume_remembers_it(shop: Shop) -> None:
     """Money that was spent is not forgotten: a resumed experiment with the same budget runs nothing more."""
     paid = GOOD + """; echo '{\\"cost_usd\\": 1.0}' > $STEELYARD_USAGE_FILE"""

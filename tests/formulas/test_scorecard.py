@@ -152,6 +152,7 @@ def test_the_rolling_baseline(history: list[float], p50: float | None) -> None:
         ({"peak_memory_mb": 150.0, "memory_limit_mb": 100.0, "cpu_periods": 10, "cpu_throttled_periods": 99}, 0),
         ({"peak_memory_mb": 50.0, "memory_limit_mb": 100.0, "cpu_periods": 0}, 65),
         ({"peak_memory_mb": 10.0, "memory_limit_mb": 100.0}, 78),  # cpu unknown: 63 + 15
+        ({"cpu_periods": 10, "cpu_throttled_periods": 10**400}, 35),  # a count that no float holds
         ({"cpu_periods": 4, "cpu_throttled_periods": 1}, 58),  # memory unknown: 35 + 22.5, half up
         ({"peak_memory_mb": 10.0, "memory_limit_mb": 0.0}, None),
         ({"cpu_periods": 4}, None),

@@ -5,9 +5,10 @@ import shutil
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from steelyard.agents.base import Agent, Turn, TurnResult
+from steelyard.agents.streams import count, money
 from steelyard.domain.trajectory import Step
 from steelyard.domain.usage import Usage
 from steelyard.errors import AgentError, InfraError, RunError
@@ -70,6 +71,8 @@ SHELL_WORDS = frozenset(
         "while",
     ]
 )
+
+_STATED = tuple(name for name in Usage.model_fields if name != "cost_source")
 
 
 class CommandAgent(Agent):
@@ -136,7 +139,10 @@ def failure(result: ExecResult, timeout_s: float) -> RunError | None:
     if result.interrupted:
         return InfraError("interrupted", "stopped before the agent had ended")
     if result.out_of_memory:
-        return AgentError("out_of_memory", "killed for using more memory than limits.memory_mb allows")
+        return AgentError(
+            "out_of_memory",
+            "killed for using more memory than limits.memory_mb allows; a tree in memory counts (STEELYARD_SCRATCH)",
+        )
     if result.over_disk:
         return AgentError("budget_exceeded", "ended for filling more disk than limits.disk_mb allows")
     if result.timed_out:
@@ -149,16 +155,18 @@ def failure(result: ExecResult, timeout_s: float) -> RunError | None:
 
 
 def read_usage(data: bytes | None) -> tuple[Usage, tuple[str, ...]]:
-    """What an agent says it used; anything that is not such a statement is unknown, and noted."""
+    """What an agent says it used; whatever is no believable number is unknown, and noted."""
     if not data:
         return Usage(), ()
     try:
         stated = json.loads(data)
         if not isinstance(stated, dict):
             raise TypeError("not a JSON object")
-        known = {name: stated[name] for name in Usage.model_fields if name in stated and name != "cost_source"}
-        source = "reported" if known.get("cost_usd") is not None else "unknown"
-        return Usage.model_validate_json(json.dumps(known | {"cost_source": source})), ()
-    except (ValueError, TypeError, RecursionError, ValidationError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         reason = str(error).splitlines()[0]
         return Usage(), (f"the usage file was not understood, so usage is unknown: {reason}",)
+    known = {name: money(stated.get(name)) if name == "cost_usd" else count(stated.get(name)) for name in _STATED}
+    wrong = [name for name, value in known.items() if value is None and stated.get(name) is not None]
+    notes = (f"the usage file has no believable number for {', '.join(wrong)}: unknown",) if wrong else ()
+    source = "unknown" if known["cost_usd"] is None else "reported"
+    return Usage.model_validate({**known, "cost_source": source}), notes

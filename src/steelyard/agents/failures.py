@@ -65,7 +65,10 @@ def decide(result: ExecResult, stated: RunError | None, timeout_s: float, acted:
     if result.interrupted:
         return InfraError("interrupted", "stopped before the agent had ended")
     if result.out_of_memory:
-        return AgentError("out_of_memory", "killed for using more memory than limits.memory_mb allows")
+        return AgentError(
+            "out_of_memory",
+            "killed for using more memory than limits.memory_mb allows; a tree in memory counts (STEELYARD_SCRATCH)",
+        )
     if result.over_disk:
         return AgentError("budget_exceeded", "ended for filling more disk than limits.disk_mb allows")
     if result.timed_out:

@@ -2,7 +2,6 @@
 
 import random
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -11,13 +10,12 @@ from pydantic import Field
 
 from steelyard.agents.base import Agent, Turn, TurnResult
 from steelyard.agents.command import failure
+from steelyard.agents.script_file import ACTIONS, mistakes_in
 from steelyard.domain.record import JsonObject, sha256
 from steelyard.domain.trajectory import Observation, ObservationResult, Step, ToolCall
 from steelyard.domain.usage import Usage
 from steelyard.errors import AgentError, InputError, RunError
 from steelyard.sandboxes.base import Captured, Command, Sandbox
-
-ACTIONS = "say, write, append, replace, delete, rename, chmod, run, sleep, usage, exit, chance, repeats"
 
 
 class ScriptedAgent(Agent):
@@ -48,7 +46,9 @@ class ScriptedAgent(Agent):
             raise InputError(f"{path}: cannot be read as a script: {' '.join(str(error).split())}") from error
         if not isinstance(plan, dict) or not isinstance(plan.get("tasks"), dict):
             raise InputError(f"{path}: a script is a mapping with `tasks:` (task id → list of actions)")
-        _check(plan, path)
+        wrong = mistakes_in(plan["tasks"])
+        if wrong:
+            raise InputError(f"{path}: {'; '.join(wrong)}")
         return self.model_copy(update={"plan": _with_string_keys(plan)})
 
     def run(self, turn: Turn, sandbox: Sandbox) -> TurnResult:
@@ -202,33 +202,3 @@ def _with_string_keys(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _with_string_keys(inner) for key, inner in value.items()}
     return [_with_string_keys(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _check(plan: JsonObject, path: Path) -> None:
-    """Every action has one known name, so that a mistake is told before anything runs."""
-    known = ACTIONS.split(", ")
-    for action in _walk(list(plan["tasks"].values())):
-        if not isinstance(action, dict) or len(action) != 1 or next(iter(action)) not in known:
-            raise InputError(f"{path}: {action!r} is not an action; an action is one of: {ACTIONS}")
-
-
-def _walk(lists: list[Any]) -> Iterator[Any]:
-    for value in lists:
-        turns = value.get("turns", []) if isinstance(value, dict) else [value]
-        for actions in turns:
-            yield from _inner(actions or [])
-
-
-def _inner(actions: Any) -> Iterator[Any]:
-    if not isinstance(actions, list):
-        yield actions
-        return
-    for action in actions:
-        yield action
-        if isinstance(action, dict) and isinstance(inner := next(iter(action.values()), None), dict):
-            if "chance" in action:
-                yield from _inner(inner.get("then", []))
-                yield from _inner(inner.get("else", []))
-            elif "repeats" in action:
-                for branch in inner.values():
-                    yield from _inner(branch)

@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
@@ -105,8 +106,10 @@ def _answer(arguments: list[str]) -> int:
         print(f"steelyard {__version__}")  # noqa: T201  # the answer itself
         return 0
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a name that is not UTF-8 is shown as an escape, never a crash
-            stream.reconfigure(errors="backslashreplace")
+        if hasattr(stream, "reconfigure"):
+            # What others read is UTF-8 whatever the locale, or JSON would be none; a terminal gets what it can show.
+            # A name that is not UTF-8 is shown as an escape, never a crash.
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
     if first in {"--help", "-h"}:
         print(_overview())  # noqa: T201  # the answer itself
         return 0 if arguments else 2
@@ -119,7 +122,10 @@ def _answer(arguments: list[str]) -> int:
         raise UsageError(f"steelyard: unknown command '{_shown(first)}'{hint} (steelyard --help lists them)")
     module = import_module(module_of(first))
     args = parser_for(first).parse_args(arguments[1:])
-    code: int = module.main(args)
+    from steelyard.cli.output import only_answers
+
+    with only_answers() if args.json else nullcontext():
+        code: int = module.main(args)
     return code
 
 

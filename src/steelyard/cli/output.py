@@ -2,12 +2,36 @@
 
 import json
 import sys
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+_kept: list[TextIO] = []
+
+
+@contextmanager
+def only_answers() -> Iterator[None]:
+    """Keep stdout for `answer`: what anybody else prints meanwhile, such as an installed scorer, goes to stderr."""
+    stdout, sys.stdout = sys.stdout, sys.stderr
+    _kept.append(stdout)
+    try:
+        yield
+        stdout.flush()
+    finally:
+        sys.stdout = _kept.pop()
+
+
+def answer(text: str, *, now: bool = False) -> None:
+    """Part of the answer itself, on stdout; `now`: somebody waits for it."""
+    stream = _kept[-1] if _kept else sys.stdout
+    stream.write(text)
+    if now:
+        stream.flush()
 
 
 def emit_json(document: Any) -> None:
     """Print one JSON document on stdout, and nothing else."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    answer(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
 def say(text: str = "") -> None:

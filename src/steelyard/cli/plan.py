@@ -39,8 +39,7 @@ def main(args: argparse.Namespace) -> int:
     suite = _suite(args.target)
     experiment, table = _pilot_runs(args, suite)
     arms = _arms(table, experiment, args)
-    tasks = len(suite.tasks) if suite is not None else len(experiment.tasks)
-    repeats = suite.repeats if suite is not None else experiment.repeats
+    tasks, repeats = _design_now(suite or experiment, table, arms)
     designs = list(_designs(table, arms, tasks, (args.effect, args.power, args.alpha, repeats)))
     if not designs:
         raise MeasureError(f"experiment {experiment.id} has no pair of runs to plan from; run more of it")
@@ -69,6 +68,14 @@ def check(args: argparse.Namespace) -> None:
     for option in ("power", "alpha"):
         if not 0.0001 <= getattr(args, option) <= 0.9999:
             raise InputError(f"--{option} {getattr(args, option)}: allowed: 0.0001 to 0.9999")
+
+
+def _design_now(planned: "Suite | Experiment", table: "RecordTable", arms: tuple[str, ...]) -> tuple[int, int]:
+    """How many tasks and repeats there are: as they were planned, or as imported runs show, whose plan nobody knows."""
+    if planned.tasks:
+        return len(planned.tasks), planned.repeats
+    cells = [(arm, int(task)) for arm in arms for task in table.task[table.rows_of(arm)]]
+    return len({task for _, task in cells}), max(1, round(len(cells) / len(set(cells))))
 
 
 def _suite(target: str) -> "Suite | None":

@@ -118,7 +118,9 @@ def _show(plan: "Plan", ranking: "Sequence[Entrant]", done: "Done | None", args:
     proposal = plan.proposal
     if ranking:
         heads = ("place", "run", "arm", "score", "tier", "composite", "cost", "")
-        print_table(heads, [ranking_row(place, one) for place, one in enumerate(ranking, 1)])
+        print_table(
+            heads, [ranking_row(place, one) for place, one in enumerate(ranking, 1)], ("cost", "tier", "composite")
+        )
         say()
     if done is not None:
         for line in done.notes:

@@ -143,6 +143,8 @@ def _experiment(store: "Store", suite: Suite, args: argparse.Namespace, until: U
         last = store.last_experiment(path)
         if last is None:
             raise InputError(f"--resume: no experiment of {args.suite} is stored; run it without --resume first")
+        _refuse_strangers(last, args)
+        _note_edits(last, suite)
         return last.model_copy(update={"repeats": max(last.repeats, args.repeats or 0)})
     experiment = Experiment(
         id=new_id("exp"),
@@ -164,6 +166,33 @@ def _experiment(store: "Store", suite: Suite, args: argparse.Namespace, until: U
         arms_of(experiment)
     store.create_experiment(experiment)
     return experiment
+
+
+def _refuse_strangers(last: Experiment, args: argparse.Namespace) -> None:
+    """An arm or a task that the resumed experiment does not have can't be run in it."""
+    for option, wanted, known in (
+        ("--arm", args.arm, [arm.name for arm in last.arms]),
+        ("--task", args.task, [frozen.task.id for frozen in last.tasks]),
+    ):
+        for name in wanted:
+            if name not in known:
+                raise InputError(
+                    f"{option} {name}: experiment {last.id}, which --resume goes on with, has only "
+                    f"{', '.join(known)}; run it without --resume"
+                )
+
+
+def _note_edits(last: Experiment, suite: Suite) -> None:
+    """Say which tasks and arms were edited since: an experiment goes on with what was frozen when it began."""
+    tasks = {frozen.task.id: frozen for frozen in last.tasks}
+    arms = {arm.name: arm for arm in last.arms}
+    edited = [task.id for task in suite.tasks if task.id in tasks and FrozenTask.of(task) != tasks[task.id]]
+    edited += [arm.name for arm in suite.arms if arm.name in arms and arm != arms[arm.name]]
+    if edited:
+        note(
+            f"edited since experiment {last.id} began: {', '.join(edited)}; it goes on with them as they were "
+            "(without --resume a new one begins)"
+        )
 
 
 def conduct(

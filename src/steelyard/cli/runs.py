@@ -91,7 +91,7 @@ def _show(rows: "list[JsonObject]") -> None:
     from steelyard.reports.words import many
 
     heads = ("run", "task", "arm", "#", "outcome", "objective", "judge", "score", "tier", "wall", "cost", "finished")
-    print_table(heads, [_cells(row) for row in rows])
+    print_table(heads, [_cells(row) for row in rows], ("finished", "cost", "wall", "tier", "judge", "objective"))
     named = [(row["run_id"], row["disagreement"]) for row in rows if row["disagreement"]]
     for run_id, disagreement in named:
         say(f"{run_id}: {disagreement}")

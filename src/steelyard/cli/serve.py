@@ -2,9 +2,8 @@
 
 import argparse
 import json
-import sys
 
-from steelyard.cli.output import note
+from steelyard.cli.output import answer, note
 from steelyard.errors import InputError
 from steelyard.settings import read_settings
 
@@ -56,8 +55,7 @@ def main(args: argparse.Namespace) -> int:
     host, port = bound.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     if args.json:
-        sys.stdout.write(json.dumps({"url": url, "workers": args.workers}) + "\n")
-        sys.stdout.flush()
+        answer(json.dumps({"url": url, "workers": args.workers}) + "\n", now=True)
     else:
         note(f"listening on {url}; Ctrl-C ends it")
     serve(options, bound, args.workers)

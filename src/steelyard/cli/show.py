@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     from steelyard.store.rows import StoredRun
 
 _PARTS = {"diff": ("diff",), "trajectory": ("trajectory",), "output": ("stdout", "stderr")}
+_FIRST_LINES = 40
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.epilog = "example: steelyard show latest --diff"
     parser.add_argument("run", metavar="RUN", help="a run's id, the start of it, or latest")
-    parser.add_argument("--diff", action="store_true", help="show the change itself")
+    parser.add_argument("--diff", action="store_true", help="show the whole change, not only its first lines")
     parser.add_argument("--trajectory", action="store_true", help="show what the agent said and did, step by step")
     parser.add_argument("--output", action="store_true", help="show what the agent's program printed")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def main(args: argparse.Namespace) -> int:
-    """Show the run; with --diff, --trajectory or --output that part of it after the summary."""
+    """Show the run and the beginning of its change; with --diff, --trajectory or --output all of that part."""
     from steelyard.cli.show_text import show_run
     from steelyard.cli.stored import open_existing
 
@@ -32,9 +33,12 @@ def main(args: argparse.Namespace) -> int:
         stored = store.run(args.run)
         wanted = [part for part in _PARTS if getattr(args, part)]
         if args.json:
-            emit_json({**document(stored), **{part: _json_part(store, stored, part) for part in wanted}})
+            parts = {part: _json_part(store, stored, part) for part in wanted}
+            emit_json({**document(stored), "diff": None if args.diff else _known_diff(store, stored), **parts})
             return 0
         show_run(stored)
+        if not args.diff:
+            _show_first(_known_diff(store, stored))
         for part in wanted:
             _show_part(store, stored, part)
     return 0
@@ -99,6 +103,30 @@ def _texts(store: "Store", stored: "StoredRun", part: str) -> dict[str, str]:
     """The artifacts of a part that the run has, as text: bytes that are not UTF-8 become escapes."""
     names = [name for name in _PARTS[part] if name in stored.run.artifacts]
     return {name: store.artifact(stored.run.artifacts[name]).decode("utf-8", "backslashreplace") for name in names}
+
+
+def _known_diff(store: "Store", stored: "StoredRun") -> str | None:
+    """The change, where its artifact can be read; it may lie on another machine."""
+    from steelyard.errors import SteelyardError
+
+    try:
+        return _texts(store, stored, "diff").get("diff")
+    except SteelyardError as error:
+        note(str(error))
+        return None
+
+
+def _show_first(diff: str | None) -> None:
+    """The first lines of a change: all of it, when it is small."""
+    from steelyard.cli.show_text import cut
+
+    if not diff:
+        return
+    lines = diff.rstrip("\n").split("\n")
+    say("\ndiff")
+    _show_diff("\n".join(cut(line) for line in lines[:_FIRST_LINES]))
+    if len(lines) > _FIRST_LINES:
+        say(f"… {len(lines) - _FIRST_LINES} lines more (--diff shows them)")
 
 
 def _show_part(store: "Store", stored: "StoredRun", part: str) -> None:

@@ -48,10 +48,10 @@ def show_trajectory(text: str) -> None:
         if step.get("message"):
             _indented(_as_text(step["message"]))
         for call in step.get("tool_calls") or ():
-            say(f"  → {call.get('function_name')} {_cut(_as_text(call.get('arguments')))}")
+            say(f"  → {call.get('function_name')} {cut(_as_text(call.get('arguments')))}")
         for result in (step.get("observation") or {}).get("results") or ():
             if result.get("content"):
-                _indented(_cut(_as_text(result["content"])), by="    ")
+                _indented(cut(_as_text(result["content"])), by="    ")
 
 
 def _head(stored: "StoredRun") -> None:
@@ -129,7 +129,7 @@ def _judge(judged: "JudgeResult", count: int) -> None:
         _indented(judged.reasoning)
     if judged.raw:
         say("  it replied")
-        _indented(_cut(judged.raw), by="    | ")
+        _indented(cut(judged.raw), by="    | ")
     footprint = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost_usd")
     known = [f"{name} {getattr(judged, name):g}" for name in footprint if getattr(judged, name) is not None]
     kept = ", answered from the cache" if judged.cached else ""
@@ -191,7 +191,8 @@ def _short(text: str) -> str:
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """A text that is not too long to be shown among others."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST} characters more)"
 
 

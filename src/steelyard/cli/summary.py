@@ -4,11 +4,11 @@ Runs are read twice and never all held: memory stays flat however many there are
 """
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import say
+from steelyard.cli.output import answer, say
 from steelyard.cli.totals import Rated, Totals
 from steelyard.domain.experiment import Experiment
 from steelyard.domain.record import JsonObject
@@ -90,8 +90,17 @@ def rate(store: "Store", experiment: Experiment, references: dict[str, Cost] | N
         after = page[-1]["seq"]
     for run in store.iter_runs(experiment.id):
         reference = None if run.arm == experiment.compare.baseline else references.get(run.task_id)
-        composite = None if run.is_infrastructure else round(composite_of(run, reference), 6)
-        yield Rated(run, composite, *cards[run.run_id])
+        yield Rated(run, None if run.is_infrastructure else _composite(run, reference), *cards[run.run_id])
+
+
+def _composite(run: Run, reference: Cost | None) -> float | None:
+    """Against the baseline's mean cost; of an imported run, what its record states, if anything."""
+    if run.imported is None:
+        return round(composite_of(run, reference), 6)
+    from steelyard.formulas.records import record_of
+
+    stated = record_of(run).composite
+    return None if stated is None or not isfinite(stated) else round(stated, 6)
 
 
 def _print_document(
@@ -102,11 +111,10 @@ def _print_document(
     waves: "Outcome | None" = None,
 ) -> None:
     """What `run --json` prints, run by run."""
-    write = sys.stdout.write
     head = json.dumps({"experiment": experiment.id, "workspace": experiment.workspace}, ensure_ascii=False)
-    write(head[:-1] + ', "runs": [')
+    answer(head[:-1] + ', "runs": [')
     for number, one in enumerate(runs):
-        write(("," if number else "") + "\n" + json.dumps(run_document(one), ensure_ascii=False, allow_nan=False))
+        answer(("," if number else "") + "\n" + json.dumps(run_document(one), ensure_ascii=False, allow_nan=False))
     tail = {
         "comparison": None if comparison is None else comparison.model_dump(mode="json"),
         "stopped_by": report.stopped_by,
@@ -114,7 +122,7 @@ def _print_document(
     }
     if waves is not None:
         tail["until_decided"] = waves.document()
-    write("\n], " + json.dumps(tail, ensure_ascii=False, allow_nan=False)[1:] + "\n")
+    answer("\n], " + json.dumps(tail, ensure_ascii=False, allow_nan=False)[1:] + "\n")
 
 
 def run_document(one: Rated) -> JsonObject:

@@ -80,7 +80,7 @@ class RunDescription(Record):
     """A finished run as `steelyard score` reads it: everything but `run_id` and `outcome` may be left out or null.
 
     `history_wall_s` are the COMPLETED runs of the workspace before this one, oldest first; `baseline_p50_s`, where it
-    is given, is used in their place.
+    is given, is used in their place; one of 0 says nothing of how long a run takes, so that latency is defaulted.
     """
 
     run_id: str = Field(min_length=1, max_length=500)
@@ -88,6 +88,6 @@ class RunDescription(Record):
     stages: tuple[StageDescription, ...] | None = ()
     wall_s: Finite | None = Field(default=None, ge=0)
     history_wall_s: tuple[NotNegative, ...] | None = ()
-    baseline_p50_s: Finite | None = Field(default=None, gt=0)
+    baseline_p50_s: Finite | None = Field(default=None, ge=0)
     resources: ResourceDescription | None = None
     weights: Weights | None = None

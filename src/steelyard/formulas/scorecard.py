@@ -184,7 +184,7 @@ def resource_axis(resources: Resources | None) -> int | None:
     if not has_memory and not has_cpu:
         return None
     used = peak / limit if has_memory else 0.5  # type: ignore[operator]  # has_memory says that both are known
-    slow = 0.5 if not has_cpu else throttled / periods if periods else 0.0  # type: ignore[operator]  # likewise
+    slow = 0.5 if not has_cpu else min(throttled, periods) / periods if periods else 0.0  # type: ignore[operator, type-var]  # likewise
     value = (70 * (1 - used) if used < 1 else 0.0) + (30 * (1 - slow) if slow < 1 else 0.0)
 
     def exactly() -> Fraction:
