@@ -16,7 +16,8 @@ from tests.scorers.harness.benign import BENIGN
 from tests.scorers.harness.hostile import HOSTILE
 from tests.scorers.harness.support import evidence_of
 
-from steelyard.formulas.secrets import find, rules
+from steelyard.formulas.secret_rules import rules
+from steelyard.formulas.secrets import find
 from steelyard.scorers.harness_unmodified import HarnessUnmodified
 
 HARNESS = HarnessUnmodified(name="harness")

@@ -19,6 +19,50 @@ SECRET = [
     "<ServiceApiKey>q8Zr2LmX9vTwQ1pYk4Bn</ServiceApiKey>",
     'airtable_api_key ::= "k8Zr2LmX9vTwQ1pYz"',
     'NSString *token = @"q8Zr2LmX9vTwQ1pYk4Bn";',
+    # declarations and other signs that give a value
+    'var serviceToken string = "q8Zr2LmX9vTwQ1pYk4Bn"',
+    'let token: String = "q8Zr2LmX9vTwQ1pYk4Bn"',
+    'const SECRET: &\'static str = "q8Zr2LmX9vTwQ1pYk4Bn";',
+    "password: str = 'Zq81kLm20'",
+    '$apiToken .= "q8Zr2LmX9vTwQ1pYk4Bn";',
+    'secret ||= "q8Zr2LmX9vTwQ1pYk4Bn"',
+    'if password == "Zq81kLm20":',
+    # short passwords
+    '"pass": "zebra42!"',
+    "dbPass = 'zebra42x'",
+    "password: zebra4two2",
+    "REDIS_PASSWORD=Zebra1!x",
+    "mail_password: Zebra1234!  # of the test account",
+    # amid a line
+    "docker run -e POSTGRES_PASSWORD=q8Zr2LmX9v -p 5432:5432 postgres",
+    "PGPASSWORD=q8Zr2LmX9v psql -h db",
+    r'{"app.ini": "SERVICE_TOKEN=q8Zr2LmX9vTwQ1pYk4Bn\nDEBUG=true"}',
+    "GET /v1/items?api_key=q8Zr2LmX9vTwQ1pYk4Bn&page=2",
+    "curl -H 'X-Api-Key: q8Zr2LmX9vTwQ1pYk4Bn' https://host/x",
+    "curl -H 'Authorization: Token q8Zr2LmX9vTwQ1pYk4Bn' https://host/x",
+    "fetch(url, { auth: 'Bearer q8Zr2LmX9vTwQ1pYk4Bnq8Zr2LmX9vTwQ1' })",
+    # commands
+    "tool deploy --token q8Zr2LmX9vTw",
+    "tool deploy --db-password=q8Zr2LmX9v",
+    "curl -X POST \\\n  -u admin:Zq81kLm20x https://host/x",
+    "sshpass -p 'Zq81kLm20' ssh host",
+    "mysql -u root -pZq81kLm20 shop",
+    'ConvertTo-SecureString "Zq81kLm20" -AsPlainText -Force',
+    "machine host login me password Zq81kLm20",
+    # calls, elements, pairs of name and value
+    'builder.setPassword("Zq81kLm20x")',
+    'define("DB_PASSWORD", "Zq81kLm20x");',
+    '<Pass encoding="plain">Zq81kLm20x</Pass>',
+    "<serviceToken>\n    q8Zr2LmX9vTwQ1pYk4Bn\n</serviceToken>",
+    '<property name="db.password" value="Zq81kLm20x"/>',
+    "- name: DB_PASSWORD\n  value: Zq81kLm20x",
+    '{"name": "SERVICE_TOKEN",\n "value": "q8Zr2LmX9vTwQ1pYk4Bn"}',
+    # what frameworks make
+    "SECRET_KEY = 'zq(81k^_t[mBR2x)HI+$ehw*xYNQ([xc'",
+    "define('AUTH_KEY', 'zQ (81k^_t[mBR2x)HI+$ehw*xYNQ([xcW@%#9-<7a~:;|1k^_t[mB');",
+    "APP_KEY=base64:zQ81kLm20Qp7Rt5vZx81kLm20Qp7Rt5vZx81kLm20Q=",
+    "secret_key_base: " + "9f86d081884c7d65" * 8,
+    "smtp://me@host:Zq81kLm20@mail.internal:465",
 ]
 
 ORDINARY = [
@@ -51,4 +95,27 @@ ORDINARY = [
     '"client.session-token": "s3.session-token"',
     'SigningKeyLength = "RSA_2048_BIT"',
     "token: base64url_without_padding_v2_of_3_bytes",
+    # names of variables, modules and types
+    "password = user2Password",
+    "private_key: Ed25519PrivateKey | Ed448PrivateKey",
+    "token: Token2Request = load(2)",
+    '"V1SecretList": ".models.v1_secret_list",',
+    '"token-counting", "token-efficient-tools-2025-02-19"',
+    "API_TOKEN=OTHER_TOKEN_2",
+    # addresses, references, expressions for matching
+    'accessTokenUrl: "https://auth.internal/oauth/token?type=web_server&v=2.0",',
+    "hookSecret: 'arn:aws:secretsmanager:eu-1:123456789012:secret:hook-secret-A1b2C3'",
+    'password: "^(?=.*[a-z])(?=.*[0-9]).{8,}$"',
+    "tool login --token $TOKEN_2 --password ${PASSWORD_3}",
+    "tool login --password-file /run/secrets/db1",
+    "<password>${db.password1}</password>",
+    "- name: DB_PASSWORD\n  valueFrom: secret1",
+    "mysql -u root -p$PASSWORD1 shop",
+    # blotted out
+    "export TOKEN=eyJ0eXAiO-----------------ed8mj0NP8",
+    "password: REPLACE_WITH_PASSWORD_1",
+    # checksums next to a provider's name, and such a name inside another word
+    "  SendBirdSDK: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+    "  CameraKit: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+    'SetSysctl = "q8zr2lmx9vtwq1pyk4bnz7xc"',
 ]
