@@ -57,6 +57,16 @@ SECRET = [
     '<property name="db.password" value="Zq81kLm20x"/>',
     "- name: DB_PASSWORD\n  value: Zq81kLm20x",
     '{"name": "SERVICE_TOKEN",\n "value": "q8Zr2LmX9vTwQ1pYk4Bn"}',
+    # keys by another name, and short values amid letters and digits
+    'STORAGE_KEY = "q8Zr2LmX9vTwQ1pYk4BnZ7xC"',
+    "const mapsKey: string = 'q8Zr2LmX9vTwQ1pYk4BnZ7xC';",
+    '{"key": "q8Zr2LmX9vTwQ1pYk4BnZ7xCw3"}',
+    '"auth": "q8Zr2LmX9vTwQ1pYk4Bn"',
+    "serviceAPIKey=q8zr2lm9v4",
+    "service_token: s.q8Zr2LmX9vTwQ1pY",
+    # credentials in addresses and headers
+    "jdbc:mysql://db:3306/shop?user=me&password=Zq81kLm20",
+    "Basic YWRtaW46WnE4MWtMbTIwIXg=",
     # what frameworks make
     "SECRET_KEY = 'zq(81k^_t[mBR2x)HI+$ehw*xYNQ([xc'",
     "define('AUTH_KEY', 'zQ (81k^_t[mBR2x)HI+$ehw*xYNQ([xcW@%#9-<7a~:;|1k^_t[mB');",
@@ -111,6 +121,11 @@ ORDINARY = [
     "<password>${db.password1}</password>",
     "- name: DB_PASSWORD\n  valueFrom: secret1",
     "mysql -u root -p$PASSWORD1 shop",
+    'publicKey: "q8Zr2LmX9vTwQ1pYk4BnZ7xC"',
+    '"key": "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZx81kLm20Qp7Rt5v"',
+    '"ObjectKey": "backups/2024-01-02/a1b2c3d4e5f6a7b8c9.tar.gz"',
+    "tokenId: erc1155.tokenId,",
+    "Basic " + "Zx81kLm20Qp7Rt5vZx81kLm2",
     # blotted out
     "export TOKEN=eyJ0eXAiO-----------------ed8mj0NP8",
     "password: REPLACE_WITH_PASSWORD_1",

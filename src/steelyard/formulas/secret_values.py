@@ -9,10 +9,13 @@ _PLACEHOLDER = (
     rb"(?i)example|placeholder|redacted|change_?-?(?:me|it)|replace[_-]?(?:me|with|this)|insert[_-]|your[_-]|dummy|xxxx|"
     rb"\*\*\*|\.\.\.|\xe2\x80\xa2|\xe2\x80\xa6|<[a-z][a-z0-9_ .:-]*>|\$\{|\{\{|\$\(|%\("
 )
-# Lookups, addresses, paths, dates and version numbers; what was blotted out.
+# Lookups, addresses, paths, dates and version numbers; public keys by how they begin; what was blotted out.
 _ELSEWHERE = (
     rb"(?i)^(?:[$%@{<\[(]|env[:.]|process\.env|os\.|[a-z][a-z0-9+.-]{1,20}://|file:|arn:|urn:|/[a-z]|~/|\./|\.\./|#/|"
-    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$)|-{5}|_{5}"
+    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|"
+    rb"(?-i:MFkwEwYH|MHYwEAYH|MCowBQYD|MII[BC]IjAN|MIGfMA0G|AAAA[BCE]3Nza))|-{5}|_{5}|"
+    rb"\.(?:json|ya?ml|toml|xml|csv|ini|conf|cfg|env|txt|log|md|html?|pem|key|crt|cer|p12|pfx|jks|bin|zip|t?gz|"
+    rb"png|jpe?g|gif|svg|css|[jt]sx?|py|go|rb|rs|java|php|sh)$"
 )
 # Calls and collections; words with or without a separator; constants.
 _CODE = (
@@ -23,7 +26,8 @@ _CODE = (
 # A name as programs give them: words in capitals and small letters, a short number at the end of one.
 _NAME = (
     rb"^(?:[A-Za-z]?[a-z]+[0-9]{0,2}|[A-Z][a-z]+[0-9]{3,5}|[A-Z]{2,}[0-9]{0,2})"
-    rb"(?:[A-Z][a-z]+[0-9]{0,2}|_[A-Za-z]+[0-9]{0,2}|\.[A-Za-z]\w*)*$"
+    rb"(?:[A-Z][a-z]+[0-9]{0,2}|_[A-Za-z]+[0-9]{0,2})*$"
+    rb"|^[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24}(?:\.[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24})+$"
 )
 _PATTERN = rb"\(\?|\.\*|\\|\[\^|[aA]-[zZ]|0-9|\{[0-9]+,"
 _WORDS = (
@@ -80,12 +84,14 @@ def _is_jumbled(value: bytes) -> bool:
     return len(value) >= _LONG and len(signs) >= _JUMBLED and not compiled(_PATTERN).search(value)
 
 
-def decoded(value: bytes) -> bytes:
-    """What base64 hides; the value itself where it is none."""
+def decoded(value: bytes) -> bytes | None:
+    """The password in `user:password` that base64 hides; None where it hides no such thing."""
     import base64
     import binascii
 
     try:
-        return base64.b64decode(value + b"=" * (-len(value) % 4))
+        plain = base64.b64decode(value + b"=" * (-len(value) % 4))
     except binascii.Error:
-        return value
+        return None
+    user, colon, password = plain.partition(b":")
+    return (password or user) if colon and all(32 <= c < 127 for c in plain) else None

@@ -208,7 +208,8 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
         return True
     if b"public" in data[max(0, start - 40) : start].rpartition(b"\n")[2].lower():
         return False
-    return not (reads_like_code(decoded(value) if rule.coded else value) or (rule.bare and is_name(value)))
+    said = decoded(value) if rule.coded else value
+    return said is not None and not reads_like_code(said) and not (rule.bare and is_name(said))
 
 
 def _is_named(data: bytes, name: int, start: int, end: int) -> bool:
