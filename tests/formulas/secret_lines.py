@@ -67,6 +67,17 @@ SECRET = [
     # credentials in addresses and headers
     "jdbc:mysql://db:3306/shop?user=me&password=Zq81kLm20",
     "Basic YWRtaW46WnE4MWtMbTIwIXg=",
+    "config :password            => 'zebra4two2',",
+    'buildConfigField("String" , "API_KEY" , "\\"q8Zr2LmX9vTwQ1pYk4Bn\\"")',
+    'mail.Credentials = new NetworkCredential("me@host", "vzihlaquknriq");',
+    'connectionString="Server=db; User Id=me; password = zQ!81_=kLm20" provider="x"',
+    "Authorization: Bearer zQ_8.1f-4.2kLm",
+    # told in a sentence, and pw for short
+    "the password is Zq81kLm#0.",
+    "me@host pw:Zq81kLm#0",
+    "db_pw = 'zebra42x'",
+    "deploy.exe -pw Zq81kLm20",
+    'admin_password: "Pass!1@2"',
     # what frameworks make
     "SECRET_KEY = 'zq(81k^_t[mBR2x)HI+$ehw*xYNQ([xc'",
     "define('AUTH_KEY', 'zQ (81k^_t[mBR2x)HI+$ehw*xYNQ([xcW@%#9-<7a~:;|1k^_t[mB');",
@@ -126,6 +137,18 @@ ORDINARY = [
     '"ObjectKey": "backups/2024-01-02/a1b2c3d4e5f6a7b8c9.tar.gz"',
     "tokenId: erc1155.tokenId,",
     "Basic " + "Zx81kLm20Qp7Rt5vZx81kLm2",
+    # a token that is no secret: places in a list, names of a request
+    '"client_request_token": "9f86d081-884c-4d65-9a2f-eaa0c55ad015"',
+    'nextToken: "q8Zr2LmX9vTwQ1pYk4Bn"',
+    # alphabets, codes of errors, names in quotes, templates
+    'api_key = "0123456789abcdefg"',
+    'const key = "0123456789abcdefghijklmnopqrstuvwxyz"[i];',
+    "ERROR: fetching token: AADSTS50076: sign in again",
+    'PASSWORD_REQUIRED_V2 = "FlowExistingPasswordRequiredResultV2"',
+    "exports.ConfluenceCloudOAuth2Api = ConfluenceCloudOAuth2Api;",
+    'token = f"mock_token_{uuid.uuid4().hex[:16]}:#1"',
+    '<input name="plugin_s3_access_key" id="plugin--s3--2files-access-key">',
+    "# password: keep it empty in 2024",
     # blotted out
     "export TOKEN=eyJ0eXAiO-----------------ed8mj0NP8",
     "password: REPLACE_WITH_PASSWORD_1",

@@ -7,7 +7,7 @@ from typing import Any
 
 _PLACEHOLDER = (
     rb"(?i)example|placeholder|redacted|change_?-?(?:me|it)|replace[_-]?(?:me|with|this)|insert[_-]|your[_-]|dummy|xxxx|"
-    rb"\*\*\*|\.\.\.|\xe2\x80\xa2|\xe2\x80\xa6|<[a-z][a-z0-9_ .:-]*>|\$\{|\{\{|\$\(|%\("
+    rb"\*\*\*|\.\.\.|\xe2\x80\xa2|\xe2\x80\xa6|<[a-z][a-z0-9_ .:-]*>|\$\{|#\{|\{\{|\$\(|%\([a-z_]+\)"
 )
 # Lookups, addresses, paths, dates and version numbers; public keys by how they begin; what was blotted out.
 _ELSEWHERE = (
@@ -22,14 +22,17 @@ _CODE = (
     rb"[(){}\[\]]|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
     rb"|^[.#/:-]?(?:(?:[a-z]+[0-9]{0,2}[a-z]*|[0-9]{1,4})[._:/-])+(?:[a-z]+[0-9]{0,2}[a-z]*|[0-9]{1,4})$"
     rb"|^[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+$"
+    rb"|^[A-Za-z]?[a-z]{2,}(?:[A-Z]{1,4}[a-z]{2,}[0-9]?){2,}(?:V[0-9])?$"
 )
+# Values that hold nothing but an alphabet, or most of one.
+_ALPHABET = rb"(?i)0123456789|1234567890|abcdefghijklm|qwertyuiop"
 # A name as programs give them: words in capitals and small letters, a short number at the end of one.
 _NAME = (
     rb"^(?:[A-Za-z]?[a-z]+[0-9]{0,2}|[A-Z][a-z]+[0-9]{3,5}|[A-Z]{2,}[0-9]{0,2})"
-    rb"(?:[A-Z][a-z]+[0-9]{0,2}|_[A-Za-z]+[0-9]{0,2})*$"
+    rb"(?:[A-Z]{1,3}[a-z]+[0-9]{0,2}|_[A-Za-z]+[0-9]{0,2})*$|^[A-Z]{3,12}[0-9]{0,6}:?$"
     rb"|^[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24}(?:\.[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24})+$"
 )
-_PATTERN = rb"\(\?|\.\*|\\|\[\^|[aA]-[zZ]|0-9|\{[0-9]+,"
+_PATTERN = rb"\{[A-Za-z_]{2,}|\(\?|\.\*|\\|\[\^|[aA]-[zZ]|0-9|\{[0-9]+,"
 _WORDS = (
     rb"^(?:password|passwd|passwort|pass|pwd|secret|token|test|testing|tests|sample|demo|fake|mock|foo|bar|baz|qux|"
     rb"admin|root|user|username|default|none|null|true|false|undefined|letmein|qwerty|abc|abcd|abcdef|key|api|my|your|"
@@ -37,6 +40,8 @@ _WORDS = (
     rb"invalid|valid|wrong|right|correct|bad|good|hash|hashed|v|prod|dev|local|db|app|service|account|private|public|"
     rb"rsa|sha|hmac|md|bcrypt|utf|base|jwt|oauth|openid|x|n|m|i)*$"
 )
+_SPECIAL = frozenset(b"!@#$%^&*?~+")
+_MANY_SPECIAL = 2
 _JUMBLED = 6
 _LONG = 16
 
@@ -69,8 +74,10 @@ def reads_like_code(value: bytes) -> bool:
         return True
     if _is_jumbled(value):
         return False
+    if compiled(_CODE).search(value) or compiled(_ALPHABET).search(value):
+        return True
     letters = bytes(c for c in value.lower() if 97 <= c <= 122)
-    return bool(compiled(_CODE).search(value) or compiled(_WORDS).search(letters))
+    return bool(compiled(_WORDS).search(letters)) and len(set(value) & _SPECIAL) < _MANY_SPECIAL
 
 
 def is_name(value: bytes) -> bool:

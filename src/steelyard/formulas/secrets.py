@@ -21,7 +21,12 @@ SHORTEST_INJECTED = 6
 _ESCAPE_BEFORE = rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|(?:\x1b|u001b|x1b|033)\[[0-9;]*m)$"
 # Lists of locked packages pair names with these; and what a value is called that is a key in spite of its looks.
 _CHECKSUM = rb"^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
-_KEY_WORD = rb"(?i)key|token|secret|pass|pwd|auth|api|cred|client|access|sid|dsn"
+_KEY_WORD = rb"(?i)key|token|secret|pass|pwd?|auth|api|cred|client|access|sid|dsn"
+# What is called a key or token and is none: public ones, places in a list, names of a request.
+_HARMLESS = (
+    rb"(?i)public|(?:next|page|pagination|continuation|cursor|sync|change|request|idempotency|cancel|cancellation)"
+    rb"[_-]?token"
+)
 
 Text = TypeVar("Text", str, bytes)
 
@@ -206,14 +211,16 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
         return False
     if not rule.strict:
         return True
-    if b"public" in data[max(0, start - 40) : start].rpartition(b"\n")[2].lower():
+    if compiled(_HARMLESS).search(data[max(0, start - 40) : start].rpartition(b"\n")[2]):
         return False
     said = decoded(value) if rule.coded else value
     return said is not None and not reads_like_code(said) and not (rule.bare and is_name(said))
 
 
 def _is_named(data: bytes, name: int, start: int, end: int) -> bool:
-    """Whether a provider's name stands there as a word of its own, and next to a checksum also a word for a key."""
+    """Whether a provider's name stands alone and names no variable, and next to a checksum also a word for a key."""
+    if is_name(data[start:end]):
+        return False
     before, first = data[max(0, name - 1) : name], data[name : name + 1]
     if before.isalpha() and (first.islower() or before.isupper()):
         return False
