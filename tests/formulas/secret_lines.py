@@ -78,6 +78,8 @@ SECRET = [
     "db_pw = 'zebra42x'",
     "deploy.exe -pw Zq81kLm20",
     'admin_password: "Pass!1@2"',
+    "homepage_token = 'q8Zr2LmX9vTwQ1pYk4Bn'",
+    "gpg --passphrase Zq81kLm20 --decrypt x.gpg",
     # what frameworks make
     "SECRET_KEY = 'zq(81k^_t[mBR2x)HI+$ehw*xYNQ([xc'",
     "define('AUTH_KEY', 'zQ (81k^_t[mBR2x)HI+$ehw*xYNQ([xcW@%#9-<7a~:;|1k^_t[mB');",
@@ -140,6 +142,13 @@ ORDINARY = [
     # a token that is no secret: places in a list, names of a request
     '"client_request_token": "9f86d081-884c-4d65-9a2f-eaa0c55ad015"',
     'nextToken: "q8Zr2LmX9vTwQ1pYk4Bn"',
+    'idempotencyKey: "9f86d081-884c-4d65-9a2f-eaa0c55ad015",',
+    '{"ext_cache_key": "q8Zr2LmX9vTwQ1pYk4BnZ7xC"}',
+    '"AWS::AppSync::ApiKey": "83c788859d3c6ab6",',
+    '"tokenId": "q8Zr2LmX9vTwQ1pYk4",',
+    "h('slot', { key: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b' })",
+    "pw = 2.0**self.frac_bits_2",
+    "AKChOBZmLqdWHyGcBvod7bkixTgm2E5P7KN/ed5GIaGHd48HCJqypMWvDzKYC3xm",
     # alphabets, codes of errors, names in quotes, templates
     'api_key = "0123456789abcdefg"',
     'const key = "0123456789abcdefghijklmnopqrstuvwxyz"[i];',
@@ -149,6 +158,8 @@ ORDINARY = [
     'token = f"mock_token_{uuid.uuid4().hex[:16]}:#1"',
     '<input name="plugin_s3_access_key" id="plugin--s3--2files-access-key">',
     "# password: keep it empty in 2024",
+    '"_crypto_secretbox_open", "_crypto_secretstream_xchacha20poly1305_abytes"',
+    'url+="&token_type=".concat(n)),u&&(r+="&x=1"',
     # blotted out
     "export TOKEN=eyJ0eXAiO-----------------ed8mj0NP8",
     "password: REPLACE_WITH_PASSWORD_1",

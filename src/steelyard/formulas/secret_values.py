@@ -13,14 +13,15 @@ _PLACEHOLDER = (
 _ELSEWHERE = (
     rb"(?i)^(?:[$%@{<\[(]|env[:.]|process\.env|os\.|[a-z][a-z0-9+.-]{1,20}://|file:|arn:|urn:|/[a-z]|~/|\./|\.\./|#/|"
     rb"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|"
-    rb"(?-i:MFkwEwYH|MHYwEAYH|MCowBQYD|MII[BC]IjAN|MIGfMA0G|AAAA[BCE]3Nza))|-{5}|_{5}|"
+    rb"(?-i:MFkwEwYH|MHYwEAYH|MCowBQYD|MII[BC]IjAN|MIGfMA0G|AAAA[BCE]3Nza))|-{5}|_{5}|\*\*[a-z]|/aws4_request|"
     rb"\.(?:json|ya?ml|toml|xml|csv|ini|conf|cfg|env|txt|log|md|html?|pem|key|crt|cer|p12|pfx|jks|bin|zip|t?gz|"
     rb"png|jpe?g|gif|svg|css|[jt]sx?|py|go|rb|rs|java|php|sh)$"
 )
 # Calls and collections; words with or without a separator; constants.
 _CODE = (
     rb"[(){}\[\]]|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
-    rb"|^[.#/:-]?(?:(?:[a-z]+[0-9]{0,2}[a-z]*|[0-9]{1,4})[._:/-])+(?:[a-z]+[0-9]{0,2}[a-z]*|[0-9]{1,4})$"
+    rb"|^[._#/:-]*(?:(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})[._:/-])+"
+    rb"(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})$"
     rb"|^[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+$"
     rb"|^[A-Za-z]?[a-z]{2,}(?:[A-Z]{1,4}[a-z]{2,}[0-9]?){2,}(?:V[0-9])?$"
 )
@@ -32,7 +33,7 @@ _NAME = (
     rb"(?:[A-Z]{1,3}[a-z]+[0-9]{0,2}|_[A-Za-z]+[0-9]{0,2})*$|^[A-Z]{3,12}[0-9]{0,6}:?$"
     rb"|^[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24}(?:\.[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24})+$"
 )
-_PATTERN = rb"\{[A-Za-z_]{2,}|\(\?|\.\*|\\|\[\^|[aA]-[zZ]|0-9|\{[0-9]+,"
+_PATTERN = rb"\.[a-z]{2,}\(|\{[A-Za-z_]{2,}|\(\?|\.\*|\\|\[\^|[aA]-[zZ]|0-9|\{[0-9]+,"
 _WORDS = (
     rb"^(?:password|passwd|passwort|pass|pwd|secret|token|test|testing|tests|sample|demo|fake|mock|foo|bar|baz|qux|"
     rb"admin|root|user|username|default|none|null|true|false|undefined|letmein|qwerty|abc|abcd|abcdef|key|api|my|your|"

@@ -22,10 +22,15 @@ _ESCAPE_BEFORE = rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|(?:\x1b|u001b|x1b|033)\[[0-9;]*
 # Lists of locked packages pair names with these; and what a value is called that is a key in spite of its looks.
 _CHECKSUM = rb"^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
 _KEY_WORD = rb"(?i)key|token|secret|pass|pwd?|auth|api|cred|client|access|sid|dsn"
-# What is called a key or token and is none: public ones, places in a list, names of a request.
+# What is called a key or token and is none: public ones, places in a list, names of requests, of things in a store and
+# of types.
+_KINDS = (
+    "next|page|pagination|continuation|sync|change|version|request|cancel|cancellation|idempotency|correlation|cache|"
+    "partition|routing|type|object|primary|foreign|sort"
+)
 _HARMLESS = (
-    rb"(?i)public|(?:next|page|pagination|continuation|cursor|sync|change|request|idempotency|cancel|cancellation)"
-    rb"[_-]?token"
+    r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|"
+    rf"(?i:public)|(?:(?:\b|_)(?i:{_KINDS})|[a-z](?:{_KINDS.title()}))[_-]?(?i:key|token)"
 )
 
 Text = TypeVar("Text", str, bytes)
