@@ -20,6 +20,7 @@ TARGET = HERE / "TRUTH.md"
 PAGES = ("integrity.md", "truth.md", "sandboxes.md", "early-stopping.md")
 SIZES = {"coverage": 1000, "false_alarms": 60, "sequential": 1000}
 DETECTORS = "Detectors"
+SECRETS = "Secrets and bent runners"
 NOT_MEASURED = (
     "Not measured in the last run of this page: no labelled edits were given. This is the table before it.\n\n"
 )
@@ -27,7 +28,10 @@ INTRODUCTION = """Real commits to test files, labelled: net new skips (`no_new_s
 (`assertions_not_weakened`). Positive: how many of the edits are such. The labelled sets are development sets, which the
 rules were written with in sight: expect somewhat less elsewhere. Few positives make a coarse figure."""
 SIGNS = """Samples were written with the rules in sight: they show that the rules do what they are meant to, not how
-much they miss. Ordinary lines are a measurement.
+much they miss. Ordinary lines are a measurement, and so are lines "held out": fixtures of other scanners that were
+first looked at when the rules stood (three of them led to a rule afterwards). Many fixtures are words or one letter
+repeated, which `forbid_secrets` leaves alone on purpose; false alarms are what the other scanner's fixture calls no
+secret of that kind, most of them tokens a little too long or short.
 
 """
 HEAD = """# How often Steelyard is right
@@ -52,7 +56,7 @@ def main(argv: list[str]) -> None:
     old = sections(TARGET.read_text(encoding="utf-8")) if TARGET.exists() else {}
     found = {
         DETECTORS: detectors(args.corpus, old.get(DETECTORS)),
-        "Secrets and bent runners": SIGNS + _timeless(said_by(signs.main, ["--corpus", args.corpus or ""])),
+        SECRETS: _secrets(args.corpus, old.get(SECRETS, "")),
         "Interval coverage": said_by(coverage.main, [sizes["coverage"]]),
         "False alarms of the verdict": _alarms(sizes["false_alarms"]),
         "Early stopping": _stopping(sizes["sequential"]),
@@ -73,6 +77,16 @@ def said_by(benchmark: Callable[[list[str]], None], argv: list[str]) -> str:
     with redirect_stdout(io.StringIO()) as out:
         benchmark(argv)
     return out.getvalue()
+
+
+def _secrets(corpus: str | None, old: str) -> str:
+    """What signs prints; the last rows of labelled lines stay where the labelled sets are not there."""
+    said = _timeless(said_by(signs.main, ["--corpus", corpus or ""]))
+    if any(f"| {name}: " in said for name in signs.LABELLED):
+        return SIGNS + said
+    kept = [row for row in old.splitlines() if any(f"| {name}: " in row for name in signs.LABELLED)]
+    table, break_, rest = said.partition("\n\n")
+    return SIGNS + "\n".join([table, *kept]) + break_ + rest
 
 
 def _timeless(said: str) -> str:

@@ -5,55 +5,35 @@ on it. Rules are RE2 expressions, so no input makes them slow. What is found is 
 by its value.
 """
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
+from steelyard.formulas.secret_rules import Rule, rules
+from steelyard.formulas.secret_values import compiled, decoded, entropy, is_name, is_placeholder, reads_like_code
+
 BLOCK = 128 * 1024
 OVERLAP = 4 * 1024
 SHORTEST_INJECTED = 6
 
-_PLACEHOLDER = (
-    rb"(?i)example|placeholder|redacted|change_?-?me|your[_-]|dummy|xxxx|\*\*\*|\.\.\.|<[^<>]*>|\$\{|\{\{|\$\(|%\("
-)
-# Values that are code or names rather than secrets: lookups, calls, addresses, paths, dotted or bare words.
-_CODE = (
-    rb"(?i)^(?:[$%@{<\[(]|env[:.]|process\.env|os\.|https?://|s3://|file:|arn:|urn:|/[a-z]|\./|\.\./|[0-9]{4}-[0-9]{2}-[0-9]{2})"
-    rb"|[(){}\[\]]|^[a-z_.\-/:]+$|^(?-i:(?:(?:[a-z]+[0-9]{0,2}[a-z]*|[0-9]{1,2})[._:/-])+(?:[a-z]+[0-9]{0,2}|[0-9]{1,2}))$"
-    rb"|^(?-i:[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+)$"
-)
-_WORDS = (
-    rb"^(?:password|passwd|passwort|pass|pwd|secret|token|test|testing|tests|sample|demo|fake|mock|foo|bar|baz|qux|"
-    rb"admin|root|user|username|default|none|null|true|false|undefined|letmein|qwerty|abc|abcd|abcdef|key|api|my|your|"
-    rb"the|a|is|not|an|some|new|old|access|refresh|auth|bearer|csrf|session|client|server|id|type|name|url|value|string|"
-    rb"invalid|valid|wrong|right|correct|bad|good|hash|hashed|v|prod|dev|local|db|app|service|account|private|public|"
-    rb"rsa|sha|hmac|md|bcrypt|utf|base|jwt|oauth|openid|x|n|m|i)*$"
-)
-_ASSIGNED = (
-    r"(?i:{names})[A-Za-z0-9_. \t-]{{0,40}}[\"'\]]{{0,2}}[ \t]{{0,5}}(?:={{1,3}}|:{{1,3}}=?|=>|\?=|>|\|\||,)"
-    r"[ \t]{{0,5}}\\?[\"'`]?({value})"
-)
 # What may stand right before a token although it ends in a letter or digit: escapes of JSON, URLs and terminals.
 _ESCAPE_BEFORE = rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|(?:\x1b|u001b|x1b|033)\[[0-9;]*m)$"
+# Lists of locked packages pair names with these; and what a value is called that is a key in spite of its looks.
+_CHECKSUM = rb"^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
+_KEY_WORD = rb"(?i)key|token|secret|pass|pwd?|auth|api|cred|client|access|sid|dsn"
+# What is called a key or token and is none: public ones, places in a list, names of requests, of things in a store and
+# of types.
+_KINDS = (
+    "next|page|pagination|continuation|sync|change|version|request|cancel|cancellation|idempotency|correlation|cache|"
+    "partition|routing|type|object|primary|foreign|sort"
+)
+_HARMLESS = (
+    r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|"
+    rf"(?i:public)|(?:(?:\b|_)(?i:{_KINDS})|[a-z](?:{_KINDS.title()}))[_-]?(?i:key|token)"
+)
 
 Text = TypeVar("Text", str, bytes)
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One form of secret; `grouped`: the shape proves nothing without its context, so no character of it is shown."""
-
-    name: str
-    keywords: tuple[str, ...]
-    regex: str
-    entropy: float = 3.0
-    grouped: bool = False
-    strict: bool = False
-    contains: str | None = None
-    coded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,48 +50,6 @@ class _Span:
     start: int
     end: int
     rule: Rule
-
-
-@cache
-def rules() -> tuple[Rule, ...]:
-    """Every rule, the most telling first."""
-    import tomllib
-    from importlib.resources import files
-
-    table = tomllib.loads(files("steelyard.formulas").joinpath("secrets.toml").read_text("utf-8"))
-    tokens = [_token_rule(name, spec) for name, spec in table["tokens"].items()]
-    assigned = [_assigned_rule(name, spec) for name, spec in table["assigned"].items()]
-    return (*(r for r in tokens if not r.strict), *assigned, *(r for r in tokens if r.strict))
-
-
-def _token_rule(name: str, spec: dict[str, Any]) -> Rule:
-    grouped = bool(spec.get("group"))
-    return Rule(
-        name=name,
-        keywords=tuple(spec["keywords"]),
-        regex=spec["regex"] if grouped else f"({spec['regex']})",
-        entropy=spec["entropy"],
-        grouped=grouped,
-        strict=bool(spec.get("strict")),
-        contains=spec.get("contains"),
-        coded=bool(spec.get("coded")),
-    )
-
-
-def _assigned_rule(name: str, spec: dict[str, Any]) -> Rule:
-    names = tuple(spec.get("names", (name,)))
-    regex = _ASSIGNED.format(names="|".join(names), value=spec["value"])
-    return Rule(f"{name}-assigned", names, regex, grouped=True, contains="[0-9]")
-
-
-@cache
-def _compiled(pattern: str | bytes) -> Any:
-    import re2
-
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # bytes are characters: offsets stay byte offsets
-    options.log_errors = False
-    return re2.compile(pattern.encode() if isinstance(pattern, str) else pattern, options)
 
 
 @cache
@@ -197,7 +135,7 @@ def _injected_pattern(injected: tuple[str, ...]) -> Any:
             forms.update(line.encode("utf-8", "surrogatepass") for line in value.splitlines() if len(line) >= 16)
     if not forms:
         return None
-    return _compiled(b"|".join(re2.escape(form) for form in sorted(forms, key=lambda f: (-len(f), f))))
+    return compiled(b"|".join(re2.escape(form) for form in sorted(forms, key=lambda f: (-len(f), f))))
 
 
 def _forms(value: str) -> Iterator[bytes]:
@@ -259,10 +197,10 @@ def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _matches(data: bytes, start: int, end: int, rule: Rule) -> Iterator[_Span]:
-    expression = _compiled(f"(?m){rule.regex}(?:[^0-9A-Za-z]|$)")
+    expression = compiled(f"(?m){rule.regex}" if rule.ended else f"(?m){rule.regex}(?:[^0-9A-Za-z]|$)")
     for match in expression.finditer(data, start, end):
         left, right = match.span(1)
-        if _counts(data, left, right, rule):
+        if _counts(data, left, right, rule) and (not rule.provider or _is_named(data, match.start(), left, right)):
             yield _Span(left, right, rule)
 
 
@@ -270,34 +208,25 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
     """Whether a match is a secret rather than a placeholder, a piece of a longer word, or code."""
     value = data[start:end]
     before = data[max(0, start - 12) : start]
-    if not rule.grouped and before[-1:].isalnum() and not _compiled(_ESCAPE_BEFORE).search(before):
+    if not rule.grouped and before[-1:].isalnum() and not compiled(_ESCAPE_BEFORE).search(before):
         return False
-    if entropy(value) < rule.entropy or _compiled(_PLACEHOLDER).search(value):
+    if entropy(value) < rule.entropy or is_placeholder(value):
         return False
-    if rule.contains is not None and not _compiled(rule.contains).search(value):
+    if rule.contains is not None and not compiled(rule.contains).search(value):
         return False
-    if rule.strict and b"public" in data[max(0, start - 40) : start].lower():
+    if not rule.strict:
+        return True
+    if compiled(_HARMLESS).search(data[max(0, start - 40) : start].rpartition(b"\n")[2]):
         return False
-    return not (rule.strict and _reads_like_code(_plain(value) if rule.coded else value))
+    said = decoded(value) if rule.coded else value
+    return said is not None and not reads_like_code(said) and not (rule.bare and is_name(said))
 
 
-def _plain(value: bytes) -> bytes:
-    """What base64 hides; the value itself where it is none."""
-    import base64
-    import binascii
-
-    try:
-        return base64.b64decode(value + b"=" * (-len(value) % 4))
-    except binascii.Error:
-        return value
-
-
-def _reads_like_code(value: bytes) -> bool:
-    letters = bytes(c for c in value.lower() if 97 <= c <= 122)
-    return bool(_compiled(_CODE).search(value) or _compiled(_WORDS).search(letters))
-
-
-def entropy(value: bytes) -> float:
-    """Shannon entropy in bits a character."""
-    total = len(value)
-    return -sum(n / total * math.log2(n / total) for n in Counter(value).values()) if total else 0.0
+def _is_named(data: bytes, name: int, start: int, end: int) -> bool:
+    """Whether a provider's name stands alone and names no variable, and next to a checksum also a word for a key."""
+    if is_name(data[start:end]):
+        return False
+    before, first = data[max(0, name - 1) : name], data[name : name + 1]
+    if before.isalpha() and (first.islower() or before.isupper()):
+        return False
+    return not compiled(_CHECKSUM).search(data[start:end]) or bool(compiled(_KEY_WORD).search(data[name:start]))
