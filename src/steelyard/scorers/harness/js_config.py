@@ -19,6 +19,16 @@ LOADS = (
     "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "runner", "testRunner", "snapshotResolver",
     "require", "transform", "resolver", "testEnvironment", "automock", "import", "loader", "supportFile",
 )  # fmt: skip
+# Of these, what a package brings is nobody's business; a file of the tree is the agent's own.
+LOADS_TOO = (
+    "reporters", "reporter", "preset", "testResultsProcessor", "snapshotSerializers", "snapshotEnvironment", "filter",
+    "dependencyExtractor", "environment", "pool", "diff", "extends",
+)  # fmt: skip
+CONFIG_FILES = tuple(
+    glob
+    for name in ("package.json", "jest.config.*", "vitest.config.*", "vitest.workspace.*", "vite.config.*", ".mocharc*")
+    for glob in (name, f"*/{name}")
+)
 SWITCHES = (
     "passWithNoTests", "testNamePattern", "dangerouslyIgnoreUnhandledErrors", "retryTimes", "retries", "retry", "grep",
     "fgrep", "invert", "allowOnly", "onlyChanged", "failZero", "dry-run", "dryRun", "bailOnNothing",
@@ -97,6 +107,25 @@ _KEY = re.compile(
     + "|".join(sorted((*LEAVES_OUT, *COLLECTS, *LOADS, *SWITCHES), key=len, reverse=True))
     + r")[\"']?\s*:\s*"
 )
+
+
+_LOADED = re.compile(
+    r"(?<![\w.$])[\"']?(" + "|".join(sorted((*LOADS, *LOADS_TOO), key=len, reverse=True)) + r")[\"']?\s*:\s*"
+)
+
+
+def loaded_files(text: str) -> Iterator[str]:
+    """The files of the tree that a configuration names to be loaded before the tests, relative to its own place."""
+    for match in _LOADED.finditer(text):
+        for found in _LITERAL.findall(_value(text, match.end())):
+            word = next(filter(None, found), "")
+            if is_file(word):
+                yield word.replace("<rootDir>", ".")
+
+
+def is_file(word: str) -> bool:
+    """Whether a setting names a file of the tree rather than a package."""
+    return word.startswith(("./", "../", "<rootDir>")) or re.fullmatch(r"[\w./-]+\.[cm]?[jt]sx?", word) is not None
 
 
 def source_signs(text: str, context: Context) -> Iterator[Sign]:
