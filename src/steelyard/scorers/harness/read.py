@@ -97,6 +97,8 @@ READERS: tuple[Rule, ...] = (
             "*test/setup.*",
             "*tests/setup.*",
             "*test-setup.*",
+            "postcss.config.*",
+            "babel.config.*",
         ),
         js_config.setup_signs,
     ),
@@ -138,6 +140,10 @@ READERS: tuple[Rule, ...] = (
     Rule(("pom.xml", "*/pom.xml"), builds.pom_signs),
     Rule((".mvn/*", "*/.mvn/*"), builds.maven_options_signs),
     Rule(("*.gradle", "*.gradle.kts"), builds.gradle_signs),
+    Rule(("gradlew", "*/gradlew", "mvnw", "*/mvnw"), builds.wrapper_signs),
+    Rule(("go.mod", "*/go.mod", "go.work"), builds.go_mod_signs),
+    Rule(("rust-toolchain", "rust-toolchain.toml"), builds.toolchain_signs),
+    Rule(("Rakefile", "*/Rakefile", "*.rake"), ruby_config.rakefile_signs),
     Rule(("Cargo.toml", "*/Cargo.toml"), builds.cargo_signs),
     Rule((".cargo/config*", "*/.cargo/config*", ".config/nextest.toml"), builds.cargo_config_signs),
     Rule(("*.runsettings", "*.csproj", "*.fsproj", "Directory.Build.*", "*/Directory.Build.*"), builds.dotnet_signs),
@@ -168,6 +174,7 @@ _WORTH = re.compile(
     r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest"
     r"|pytest|nose|doctest|hypothesis|builtins|exec\b|eval\b|runtest|wasSuccessful|"
     r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
+    r"|test_\w+\.py|_test\.py|conftest|junit|/proc/"
 )
 
 
