@@ -100,7 +100,7 @@ VITEST = Project(
 )
 GO = Project(
     "go",
-    f"GOCACHE='{RUNNERS}/gocache' GOFLAGS=-mod=mod go test -json -count=1 ./...",
+    f"GOCACHE='{RUNNERS}/gocache' go test -json -count=1 ./...",
     "calc.go",
     {
         "go.mod": "module example.test/shop\n\ngo 1.18\n",
