@@ -3,7 +3,6 @@
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
 
 from steelyard.domain.evidence import Evidence
 from steelyard.errors import InfraError
@@ -38,9 +37,10 @@ def kept(evidence: Evidence, patterns: tuple[str, ...]) -> Callable[[str], bool]
 
 def _loaded_first(evidence: Evidence, changed: Iterable[str]) -> set[str]:
     """The changed files that a JavaScript runner's configuration in the baseline names to be loaded before tests."""
+    is_config = compiled(CONFIG_FILES).match
     named: set[str] = set()
     for config in evidence.baseline_files:
-        if not any(fnmatchcase(config, glob) for glob in CONFIG_FILES) or not VENDORED.isdisjoint(config.split("/")):
+        if not is_config(config) or not VENDORED.isdisjoint(config.split("/")):
             continue
         text = (evidence.before(config) or b"")[:MAX_CONFIG].decode("utf-8", "replace")
         folder = posixpath.dirname(config)
