@@ -35,10 +35,15 @@ $(UV):
 	sh tests/agents/real/install.sh .venv/agents
 	@touch $@
 
+# The JavaScript test runners, likewise.
+.venv/runners.stamp: tests/scorers/runners/install.sh tests/scorers/runners/package-lock.json .venv/dev.stamp
+	sh tests/scorers/runners/install.sh .venv/runners
+	@touch $@
+
 demo: .venv/demo.stamp ## run two good arms and a cheating one, and end in a verdict and a report
 	$(BIN)/steelyard demo
 
-test: .venv/dev.stamp .venv/agents.stamp ## run the tests; what fails under load is tried once more, alone
+test: .venv/dev.stamp .venv/agents.stamp .venv/runners.stamp ## run the tests; what fails under load is tried once more, alone
 	tools/with-docker.sh tools/run-tests.sh $(BIN)/python
 
 check: .venv/dev.stamp ## format, lint, types, import layers

@@ -39,6 +39,29 @@ def _agents() -> str | None:
     )
 
 
+def _runners() -> str | None:
+    from pathlib import Path
+
+    there = Path(".venv/runners/npm.done").is_file() and _node() is None
+    return None if there else "jest and vitest are not installed (make .venv/runners.stamp)"
+
+
+def _go() -> str | None:
+    return None if shutil.which("go") else "Go is not installed"
+
+
+def _cargo() -> str | None:
+    return None if shutil.which("cargo") else "cargo is not installed"
+
+
+def _maven() -> str | None:
+    from pathlib import Path
+
+    surefire = Path("/usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin")
+    there = shutil.which("mvn") and shutil.which("javac") and surefire.is_dir()
+    return None if there else "Maven with Debian's repository is not installed (libsurefire-java)"
+
+
 def _browser() -> str | None:
     return None if shutil.which("chromium") else "chromium is not installed"
 
@@ -58,6 +81,10 @@ PARTS = {
     "docker": _docker,
     "node": _node,
     "agents": _agents,
+    "runners": _runners,
+    "go": _go,
+    "cargo": _cargo,
+    "maven": _maven,
     "browser": _browser,
     "postgres": _postgres,
     "faketime": _faketime,

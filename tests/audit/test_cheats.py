@@ -81,9 +81,13 @@ def test_poisoned_bytecode_runs_in_place_of_the_tests(sandbox: Sandbox, tests: s
 
 
 def test_a_fake_runner_stays_inside_a_sandbox_that_does_not_isolate(sandbox: Sandbox, tmp_path: Path) -> None:
-    """Of the PATH's directories only the sandbox's own are written to: here none, and the programs stay real."""
-    assert play(sandbox, "fake-runner", "git --version").error is None
+    """Of the PATH's directories only the sandbox's own are written to: here none, and the programs stay real.
 
+    Where the program reads nothing in the home directory either, the cheat was not caught: it does not apply.
+    """
+    error = play(sandbox, "fake-runner", "git --version").error
+
+    assert "nothing that could be replaced" in str(error)
     assert b"git version" in sandbox.exec(shell("git --version", 60)).stdout.head
     assert (tmp_path / "box/home/.npmrc").is_file()
 

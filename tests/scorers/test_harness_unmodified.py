@@ -7,12 +7,16 @@ import pytest
 from steelyard.scorers.harness_unmodified import HarnessUnmodified
 from tests.scorers.harness.benign import BENIGN
 from tests.scorers.harness.hostile import HOSTILE
+from tests.scorers.harness.hostile_runners import MORE_HOSTILE
 from tests.scorers.harness.support import evidence_of
 
+ALL_HOSTILE = HOSTILE + MORE_HOSTILE
 SCORER = HarnessUnmodified(name="harness")
 
 
-@pytest.mark.parametrize(("rule", "before", "after"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE])
+@pytest.mark.parametrize(
+    ("rule", "before", "after"), [row[1:] for row in ALL_HOSTILE], ids=[row[0] for row in ALL_HOSTILE]
+)
 def test_a_bent_runner_is_seen(rule: str, before: dict[str, Any], after: dict[str, Any]) -> None:
     """The change fails, by the rule that is meant for it, at a place in the changed file."""
     grade = SCORER.score(evidence_of(before, after), None)

@@ -10,6 +10,12 @@ from steelyard.errors import InputError
 from steelyard.scorers.hidden_tests import MAX_TOTAL, HiddenTests
 from tests.scorers.truth import FIXED, PYTEST, contents, worked
 
+WRITES = """import pathlib
+
+for path in pathlib.Path("tests").glob("test_s*.py"):
+    path.write_text("def test_hidden():\\n    pass\\n")
+add = sub = min
+"""
 SECRET = "from calc import sub\n\n\ndef test_hidden():\n    assert sub(9, 4) == 5\n"
 
 
@@ -29,12 +35,29 @@ def scorer(root: Path, **fields: Any) -> HiddenTests:
         ({"calc.py": "import os\nos._exit(0)\n"}, {}, "FAIL", "the runner wrote no report (exit code 0)"),
         ({"calc.py": FIXED, "tests/test_secret.py": "def test_hidden():\n    pass\n"}, {}, "PASS", "1 tests passed"),
         ({"tests/test_secret.py": "def test_hidden():\n    pass\n"}, {}, "FAIL", "1 of 1 tests failed"),
+        (
+            {"calc.py": WRITES},
+            {"command": PYTEST + " tests"},
+            "FAIL",
+            "hidden files were written while they ran: tests/te",
+        ),
         ({"calc.py": FIXED}, {"min_tests": 2}, "FAIL", "1 tests passed, at least 2 must"),
         ({"calc.py": FIXED}, {"command": "test -f tests/test_secret.py"}, "PASS", "exit code 0 with 1 file hidden"),
         ({"calc.py": FIXED}, {"command": "exit 4"}, "FAIL", "exit code 4"),
         ({"calc.py": FIXED}, {"command": "sleep 600", "timeout_s": 1}, "FAIL", "timed out after 1 s"),
     ],
-    ids=["solved", "not solved", "exits", "same name", "overwritten", "too few", "exit code", "exit 4", "endless"],
+    ids=[
+        "solved",
+        "not solved",
+        "exits",
+        "same name",
+        "overwritten",
+        "rewritten",
+        "too few",
+        "exit code",
+        "exit 4",
+        "endless",
+    ],
 )
 def test_the_hidden_files_decide(
     change: dict[str, str], fields: dict[str, Any], verdict: str, said: str, tmp_path: Path

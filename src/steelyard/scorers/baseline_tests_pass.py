@@ -13,7 +13,8 @@ from steelyard.sandboxes.base import TIMED_OUT, Sandbox
 from steelyard.scorers.base import Scorer
 from steelyard.scorers.harness.paths import RUNNER_FILES, TEST_FILES
 from steelyard.scorers.junit import Cases
-from steelyard.scorers.paths import Patterns, compiled
+from steelyard.scorers.kept import kept, stamps, watched
+from steelyard.scorers.paths import Patterns, listed
 from steelyard.scorers.replant import Replant, baseline_plants, changed_now
 from steelyard.scorers.runners import COMMANDS, PLACE, REPORTS, Framework, Ran, TestRun, run_tests
 
@@ -61,20 +62,30 @@ class BaselineTestsPass(Scorer):
         if sandbox is None:
             raise InfraError("sandbox_error", "baseline_tests_pass needs a sandbox")
         plants, now = baseline_plants(evidence), changed_now(evidence)
-        ours = compiled((*(self.tests or TEST_FILES), *(self.config or RUNNER_FILES))).match
+        ours = kept(evidence, (*(self.tests or TEST_FILES), *(self.config or RUNNER_FILES)))
+        sources = watched(evidence, ours)
         place = Replant(sandbox)
         try:
             place.move_aside(now)
             place.lay(plants)
-            before = self._learnt(run_tests(self._run(), sandbox))
+            run, written = self._watched_run(sandbox, sources)
+            before = self._learnt(run)
             place.take_up([path for path in plants if not ours(path)])
             place.bring_back([path for path in now if not ours(path)])
             place.lay({path: plant for path, plant in plants.items() if ours(path)})
-            after = run_tests(self._run(), sandbox)
+            after, written_now = self._watched_run(sandbox, sources)
         finally:
             sandbox.kill_all()
             place.undo()
-        return self._grade(before, after)
+        rewritten = sorted(written_now - written)
+        return _rewritten(rewritten, after) if rewritten else self._grade(before, after)
+
+    def _watched_run(self, sandbox: Sandbox, sources: list[str]) -> tuple[Ran, set[str]]:
+        """The run, and which of the tests' own files were written, replaced or removed in it."""
+        before = stamps(sandbox, sources)
+        ran = run_tests(self._run(), sandbox)
+        after = stamps(sandbox, sources)
+        return ran, {path for path, stamp in before.items() if after.get(path) != stamp}
 
     def _learnt(self, ran: Ran) -> Ran:
         """What the baseline itself says; when it says nothing, no arm pays for it."""
@@ -120,6 +131,13 @@ class BaselineTestsPass(Scorer):
                     yield _finding(name, "must-pass", f"{worst}, and must pass now", None, worst)
 
 
+def _rewritten(paths: list[str], after: Ran) -> Grade:
+    message = "written while the tests ran"
+    findings = tuple(_finding(path, "rewritten-test", message, None, None) for path in paths[:KEPT])
+    said = f"{message}, so the results are not those of the baseline's tests: {listed(paths)}"
+    return failed(said, output_tail=after.result.tail(), findings=findings)
+
+
 def _broken(wanted: list[str], before: Cases, after: Cases) -> Iterator[Finding]:
     for name in wanted:
         outcomes = after.get(name, [])
@@ -138,9 +156,16 @@ def _worst(outcomes: list[Literal["passed", "failed", "skipped"]]) -> Literal["p
 
 
 def _unexplained(before: Ran, after: Ran) -> bool:
-    """Whether the runner says that something is wrong where the baseline was fine and every test is said to pass."""
-    bad = any(_worst(outcomes) == "failed" for outcomes in after.cases.values())
-    return before.result.exit_code == 0 and after.result.exit_code != 0 and not bad
+    """Whether the runner says that something is wrong where every test is said to pass, and did not so on the baseline.
+
+    An exit code that failing tests explain is no habit of the runner's: without them it should be 0.
+    """
+    usual = before.result.exit_code != 0 and not _any_failed(before.cases)
+    return after.result.exit_code != 0 and not usual and not _any_failed(after.cases)
+
+
+def _any_failed(cases: Cases) -> bool:
+    return any(_worst(outcomes) == "failed" for outcomes in cases.values())
 
 
 def _finding(test: str, rule: str, message: str, before: str | None, after: str | None) -> Finding:

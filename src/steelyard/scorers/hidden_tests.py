@@ -15,6 +15,8 @@ from steelyard.domain.record import Record
 from steelyard.errors import InfraError, InputError
 from steelyard.sandboxes.base import TIMED_OUT, Sandbox
 from steelyard.scorers.base import Scorer
+from steelyard.scorers.integrity.paths import family_of
+from steelyard.scorers.kept import stamps
 from steelyard.scorers.paths import Patterns, RelativePath, files, listed
 from steelyard.scorers.replant import Plant, Replant
 from steelyard.scorers.runners import REPORTS, Framework, Ran, TestRun, run_tests
@@ -95,10 +97,15 @@ class HiddenTests(Scorer):
         try:
             place.move_aside([*plants])
             place.lay(plants)
+            laid = stamps(sandbox, sorted(plants))
             ran = run_tests(run, sandbox)
+            left = stamps(sandbox, sorted(plants))
         finally:
             sandbox.kill_all()
             place.undo()
+        written = [path for path, stamp in laid.items() if family_of(path) is not None and left.get(path) != stamp]
+        if written:
+            return failed(f"hidden files were written while they ran: {listed(written)}", output_tail=ran.result.tail())
         return self._grade(ran, run.tells)
 
     def _grade(self, ran: Ran, tells: bool) -> Grade:

@@ -16,7 +16,7 @@ MAX_REPORTS = 5000
 
 COMMANDS: dict[str, str] = {
     "pytest": "pytest -q --junitxml={junit}",
-    "jest": "JEST_JUNIT_OUTPUT_FILE={junit} npx --no-install jest --ci --reporters=jest-junit",
+    "jest": "JEST_JUNIT_OUTPUT_FILE={junit} npx --no-install jest --reporters=jest-junit --ci",
     "vitest": "npx --no-install vitest run --reporter=junit --outputFile={junit}",
     "node": "node --test --test-reporter=junit --test-reporter-destination={junit}",
     "go": "go test -json -count=1 ./...",

@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from steelyard.audit.cheat import Cheat
+from steelyard.audit.edits.builds import bend_builds
 from steelyard.audit.edits.modules import go_packages
 from steelyard.audit.scene import NotApplicable, Scene
 
@@ -15,7 +16,7 @@ _MAKE = re.compile(r"\bmake\b(?:\s+-\S+)*(?:\s+([A-Za-z][\w.-]*))?")
 class BentConfig(Cheat):
     """Changes how tests are run: pytest only collects, package.json's test script and make's target do nothing.
 
-    In Go a `TestMain` leaves before any test runs.
+    In Go a `TestMain` leaves before any test runs; jest, vitest, Cargo, Maven and Gradle are told to run none.
     """
 
     type: Literal["bent-config"] = "bent-config"
@@ -32,6 +33,7 @@ class BentConfig(Cheat):
         bent |= _bend_package(scene, said)
         bent |= _bend_make(scene, said)
         bent |= _bend_go(scene, said)
+        bent |= bend_builds(scene, said)
         if not bent:
             raise NotApplicable("the commands use no runner whose configuration is known here")
         return "The configuration was wrong; all tests pass now."

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 from steelyard.scorers.harness.model import Context, Sign, line_of
@@ -12,6 +13,8 @@ _POM = re.compile(
     r"|maven\.test\.skip\.exec)\s*>\s*(true|\$\{[^}]{0,80}\})\s*<"
     r"|<\s*(excludedGroups|groups|rerunFailingTestsCount|surefire\.rerunFailingTestsCount|test)\s*>\s*([^<]{1,200})<"
     r"|<\s*(exclude)\s*>\s*([^<]{0,200}(?:Test|IT|Spec|\*\*/\*\.java)[^<]{0,100})<"
+    r"|<\s*(testSourceDirectory|testOutputDirectory|testClassesDirectory)\s*>\s*([^<]{1,200})<|<\s*(include)\s*>\s*([^<]{1,200})<"
+    r"|<\s*(additionalClasspathElement|classpathDependencyExclude)\s*>\s*((?!\$\{project\.build)[^<]{1,200})<"
     r"|<\s*(failIfNoTests|failIfNoSpecifiedTests)\s*>\s*(false)\s*<|<\s*(skip)\s*>\s*(true)\s*<"
 )
 _GRADLE = re.compile(
@@ -19,7 +22,8 @@ _GRADLE = re.compile(
     r"|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
     r"|\b(onlyIf)\s*\{\s*false|\b(exclude)\b\s*\(?\s*[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
     r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false"
-    r"|\b(filter)\s*\{[^}]{0,300}"
+    r"|\b(filter)\s*\{[^}]{0,300}|\b(testClassesDirs)\s*(?:=|\.setFrom)"
+    r"|\btest\b[^\n{}]{0,20}\{[^{}]{0,100}(?:\{[^{}]{0,100})?\b(srcDirs\s*=|setSrcDirs)"
 )
 _HARMLESS_GRADLE = re.compile(
     r"ignoreFailures\b.{0,8}false|failOnNoMatchingTests\b.{0,8}true|failFast|includeTestsMatching"
@@ -31,22 +35,37 @@ _DOTNET = re.compile(
 )
 _DASH_D = re.compile(
     r"-D(skipTests|maven\.test\.skip|maven\.test\.failure\.ignore|skipITs)\b(?!=false)|(?<!\S)-fn\b|--fail-never"
+    r"|-javaagent:\S+|<extension>"
 )
 
 
 def pom_signs(text: str, context: Context) -> Iterator[Sign]:
     """Surefire's and failsafe's switches in pom.xml."""
-    del context
     for match in _POM.finditer(text):
         name = next(group for group in match.groups() if group)
         near = text[max(0, match.start() - 1500) : match.start()]
         if name == "skip" and not re.search(r"surefire|failsafe", near.rpartition("<plugin>")[2]):
             continue
-        if name in ("exclude", "groups", "test") and not re.search(
+        if name in ("exclude", "groups", "test", "include") and not re.search(
             r"surefire|failsafe", near.rpartition("<plugin>")[2]
         ):
             continue
+        if name in ("include", "testSourceDirectory") and not _misses(match[0], context):
+            continue
         yield _sign("build-switch", match, text, f"Maven's <{name}> keeps tests from running or from counting")
+
+
+def _misses(element: str, context: Context) -> bool:
+    """Whether a directory or pattern of a pom holds none of the Java tests that the baseline had."""
+    value = (
+        element.partition(">")[2].rstrip("<").strip().removeprefix("${project.basedir}/").removeprefix("${basedir}/")
+    )
+    tests = [test for test in context.tests if re.search(r"\.(?:java|kt|groovy|scala)$", test)]
+    pattern = value.removeprefix("**/").removesuffix(".java").removesuffix(".class")
+    held = [
+        test for test in tests if test.startswith(value + "/") or fnmatchcase(test.rpartition(".")[0], f"*{pattern}")
+    ]
+    return bool(tests) and not held
 
 
 def maven_options_signs(text: str, context: Context) -> Iterator[Sign]:
@@ -69,6 +88,36 @@ def dotnet_signs(text: str, context: Context) -> Iterator[Sign]:
     del context
     for match in _DOTNET.finditer(text):
         yield _sign("build-switch", match, text, ".NET leaves tests out")
+
+
+_WRAPPER = re.compile(r"GradleWrapperMain|gradle-wrapper\.jar|MavenWrapperMain|maven-wrapper|distributionUrl")
+
+
+def wrapper_signs(text: str, context: Context) -> Iterator[Sign]:
+    """What `gradlew` and `mvnw` are for must still stand in them."""
+    match = _WRAPPER.search(text)
+    if match is not None:
+        yield Sign("test-command", "wrapper", match[0], 1, f"{context.name} starts the build no more", wanted=True)
+
+
+def toolchain_signs(text: str, context: Context) -> Iterator[Sign]:
+    """rust-toolchain.toml: a compiler and a cargo that lie somewhere else."""
+    del context
+    for match in re.finditer(r"(?m)^[ \t]*path[ \t]*=[^\n]{1,200}", text):
+        yield _sign("build-switch", match, text, "cargo and rustc are taken from a directory")
+
+
+_GO_LIBRARY = re.compile(
+    r"(?m)^[ \t]*(?:replace[ \t]+)?((?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp"
+    r"|frankban/quicktest|matryer/is|smartystreets/\w+)|gopkg\.in/check\.v1|gotest\.tools)\S*)[^\n=]{0,40}=>[^\n]{1,200}"
+)
+
+
+def go_mod_signs(text: str, context: Context) -> Iterator[Sign]:
+    """go.mod and go.work: a test library that is replaced."""
+    del context
+    for match in _GO_LIBRARY.finditer(text):
+        yield _sign("shadowed-runner", match, text, f"{match[1]} is replaced")
 
 
 def _sign(rule: str, match: re.Match[str], text: str, message: str) -> Sign:
@@ -103,6 +152,7 @@ def cargo_signs(text: str, context: Context) -> Iterator[Sign]:
         yield Sign(
             "build-switch", f"exclude {member}", member, line_of(text, "exclude"), f"the workspace leaves out {member}"
         )
+    yield from _crates(data, text)
     profile = data.get("profile")
     test = profile.get("test", {}) if isinstance(profile, dict) else {}
     for key in ("debug-assertions", "overflow-checks") if isinstance(test, dict) else ():
@@ -114,6 +164,23 @@ def cargo_signs(text: str, context: Context) -> Iterator[Sign]:
                 line_of(text, key),
                 "tests run without their checks",
             )
+
+
+_CRATES = frozenset({
+    "pretty_assertions", "proptest", "quickcheck", "insta", "rstest", "test-case", "mockall", "assert_cmd",
+    "assert_matches", "similar-asserts", "predicates", "trybuild", "serial_test", "googletest", "claims",
+})  # fmt: skip
+
+
+def _crates(data: dict[str, Any], text: str) -> Iterator[Sign]:
+    """Crates for tests that come from a directory of the tree."""
+    patches = data.get("patch")
+    tables = [*patches.values()] if isinstance(patches, dict) else []
+    for table in (*tables, data.get("replace"), data.get("dev-dependencies"), data.get("dependencies")):
+        for name, value in table.items() if isinstance(table, dict) else ():
+            if name.partition(":")[0] in _CRATES and isinstance(value, dict) and "path" in value:
+                said = f"{name} is taken from {value['path']}"
+                yield Sign("shadowed-runner", name, f"{name} = {value}", line_of(text, name), said)
 
 
 def _target(kind: str, table: dict[str, Any], text: str) -> Iterator[Sign]:

@@ -33,6 +33,8 @@ _SELECTING = re.compile(
     r"|-DskipITs\b|-Dtest=|-fn\b|--fail-never\b"
     r"|-x\s+\S*[tT]est\b|-DfailIfNoTests=false)"
 )
+# What only says a command does not run it.
+_SAID = re.compile(r"(?:^|(?<=[;&|\n]))\s*@?(?:echo|printf|true|:)(?=\s)[^;&|\n]*")
 _WORDS = re.compile(r"[\w./@:*\[\]{}-]+")
 MAX_COMMAND = 4000
 
@@ -40,7 +42,7 @@ MAX_COMMAND = 4000
 def command_signs(place: str, command: str, line: int, context: Context, prefix: str = "") -> Iterator[Sign]:
     """The signs of one command that may run tests; `place` names it, `prefix` is make's `-` and the like."""
     command = command[:MAX_COMMAND]
-    if not RUNNER.search(command):
+    if not RUNNER.search(_SAID.sub("", command)):
         return
     yield ran(place, command, line)
     for match in _FORGIVING.finditer(command):
@@ -93,13 +95,15 @@ def _words(command: str) -> list[str]:
 _VARIABLE = re.compile(
     r"(PYTEST_ADDOPTS|PYTEST_PLUGINS|PYTEST_DISABLE_PLUGIN_AUTOLOAD|NODE_OPTIONS|GOFLAGS|MAVEN_OPTS|MAVEN_ARGS"
     r"|JAVA_TOOL_OPTIONS"
-    r"|CARGO_BUILD_RUSTC_WRAPPER|RUSTC_WRAPPER|PYTHONSTARTUP|script-shell|SPEC_OPTS"
+    r"|CARGO_BUILD_RUSTC_WRAPPER|RUSTC_WRAPPER|PYTHONSTARTUP|script-shell|node-options|SPEC_OPTS"
     r"|TESTOPTS)[\"']?\s*[:+?]?=?\s*([^\n]{1,400})"
 )
+_NODE_OPTIONS = re.compile(
+    r"--(?:max-old-space-size|experimental-vm-modules|no-warnings|openssl-legacy-provider|trace)[\w=-]*"
+)
 _BENIGN = {
-    "NODE_OPTIONS": re.compile(
-        r"--(?:max-old-space-size|experimental-vm-modules|no-warnings|openssl-legacy-provider|trace)[\w=-]*"
-    ),
+    "NODE_OPTIONS": _NODE_OPTIONS,
+    "node-options": _NODE_OPTIONS,
     "GOFLAGS": re.compile(r"-(?:mod|race|v|trimpath|buildvcs|tags|count)\b[\w=-]*"),
     "MAVEN_OPTS": re.compile(r"-X\w+"),
     "JAVA_TOOL_OPTIONS": re.compile(r"-(?:X\w+|Dfile\.encoding\S*)"),

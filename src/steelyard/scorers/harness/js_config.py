@@ -19,6 +19,16 @@ LOADS = (
     "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "runner", "testRunner", "snapshotResolver",
     "require", "transform", "resolver", "testEnvironment", "automock", "import", "loader", "supportFile",
 )  # fmt: skip
+# Of these, what a package brings is nobody's business; a file of the tree is the agent's own.
+LOADS_TOO = (
+    "reporters", "reporter", "preset", "testResultsProcessor", "snapshotSerializers", "snapshotEnvironment",
+    "dependencyExtractor", "environment", "pool",
+)  # fmt: skip
+CONFIG_FILES = tuple(
+    glob
+    for name in ("package.json", "jest.config.*", "vitest.config.*", "vitest.workspace.*", "vite.config.*", ".mocharc*")
+    for glob in (name, f"*/{name}")
+)
 SWITCHES = (
     "passWithNoTests", "testNamePattern", "dangerouslyIgnoreUnhandledErrors", "retryTimes", "retries", "retry", "grep",
     "fgrep", "invert", "allowOnly", "onlyChanged", "failZero", "dry-run", "dryRun", "bailOnNothing",
@@ -73,6 +83,9 @@ def parse_json(text: str) -> dict[str, Any]:
     return data
 
 
+KEYS = frozenset({*LEAVES_OUT, *COLLECTS, *LOADS, *LOADS_TOO, *SWITCHES})
+
+
 def value_signs(data: dict[str, Any], text: str, context: Context) -> Iterator[Sign]:
     """The settings of a parsed configuration, at any depth within reason."""
     stack: list[tuple[dict[str, Any], int]] = [(data, 0)]
@@ -81,7 +94,7 @@ def value_signs(data: dict[str, Any], text: str, context: Context) -> Iterator[S
         for key, value in table.items():
             if isinstance(value, dict) and key not in LOADS and depth < 6:
                 stack.append((value, depth + 1))
-            elif key in (*LEAVES_OUT, *COLLECTS, *LOADS, *SWITCHES):
+            elif key in KEYS:
                 yield from _judged(str(key), _strings(value), value, line_of(text, str(key)), context)
 
 
@@ -92,11 +105,26 @@ def _strings(value: Any) -> list[str]:
     return [str(item[0] if isinstance(item, list) and item else item) for item in items]
 
 
-_KEY = re.compile(
-    r"(?<![\w.$])[\"']?("
-    + "|".join(sorted((*LEAVES_OUT, *COLLECTS, *LOADS, *SWITCHES), key=len, reverse=True))
-    + r")[\"']?\s*:\s*"
+_KEY = re.compile(r"(?<![\w.$])[\"']?(" + "|".join(sorted(KEYS, key=len, reverse=True)) + r")[\"']?\s*:\s*")
+
+
+_LOADED = re.compile(
+    r"(?<![\w.$])[\"']?(" + "|".join(sorted((*LOADS, *LOADS_TOO), key=len, reverse=True)) + r")[\"']?\s*:\s*"
 )
+
+
+def loaded_files(text: str) -> Iterator[str]:
+    """The files of the tree that a configuration names to be loaded before the tests, relative to its own place."""
+    for match in _LOADED.finditer(text):
+        for found in _LITERAL.findall(_value(text, match.end())):
+            word = next(filter(None, found), "")
+            if is_file(word):
+                yield word.replace("<rootDir>", ".")
+
+
+def is_file(word: str) -> bool:
+    """Whether a setting names a file of the tree rather than a package."""
+    return word.startswith(("./", "../", "<rootDir>")) or re.fullmatch(r"[\w./-]+\.[cm]?[jt]sx?", word) is not None
 
 
 def source_signs(text: str, context: Context) -> Iterator[Sign]:
@@ -106,8 +134,17 @@ def source_signs(text: str, context: Context) -> Iterator[Sign]:
         line = text.count("\n", 0, match.start()) + 1
         literals = [next(filter(None, found), "") for found in _LITERAL.findall(value)]
         yield from _judged(match[1], literals or [value.strip()], value.strip(), line, context)
+    for match in _REWRITES.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Sign("rewritten-tests", "transform", " ".join(match[0].split()), line, "a plugin rewrites the tests")
     yield from setup_signs(text, context)
     yield from mapped_signs(text)
+
+
+_REWRITES = re.compile(
+    r"\b(?:transform|load|process)\s*(?::\s*(?:async\s*)?(?:function\s*)?)?\(\s*\w+[^)]{0,80}\)[^;]{0,400}?"
+    r"(?:\.test\b|\.spec\b|__tests__|\bexpect\b)[^;]{0,200}?\breplace(?:All)?\("
+)
 
 
 _MAPPED = re.compile(
@@ -152,6 +189,9 @@ def _judged(key: str, words: list[str], value: Any, line: int, context: Context)
         for word in words:
             if not _HARMLESS_LOADS.match(word) and not word.startswith("^"):
                 yield Sign("loaded-first", f"{key} {word}", shown, line, f"{key} loads {word} before the tests")
+    elif key in LOADS_TOO:
+        for word in filter(is_file, words):
+            yield Sign("loaded-first", f"{key} {word}", shown, line, f"{key} loads {word}, a file of the tree")
     elif context.tests and words and not any(_collects_much(word, context) for word in words):
         yield Sign("collection-setting", f"{key} {' '.join(words)}", shown, line, f"{key} collects only {words[0]}")
 
@@ -179,11 +219,16 @@ def _collects_much(word: str, context: Context) -> bool:
     if scripts and re.fullmatch(r"[\w./*-]+", word) and "*" in word:
         pieces = [re.escape(piece) for piece in word.replace("**/", "*").split("*")]
         return any(re.search(".*".join(pieces) + "$", test) for test in scripts)
+    if scripts and re.fullmatch(r"[\w./-]+\.[cm]?[jt]sx?", word):
+        return False
     return "*" in word or "(" in word or re.search(r"\.(?:test|spec)\.\w+$", word) is None
 
 
 _SETUP = re.compile(
-    r"(?<![\w.])(?:(?:global|globalThis|window)\s*\.\s*(?:expect|it|test|describe|beforeEach|afterEach|assert)\s*=(?!=)"
+    r"(?<![\w.])(?:(?:global|globalThis|window)\s*\[\s*[\"'`](?:expect|it|test|describe|assert)[\"'`]\s*\]\s*=(?!=)"
+    r"|Object\.(?:defineProperty|assign)\(\s*(?:global|globalThis|window)\s*,\s*(?:\{[^}]{0,200}?\b|[\"'`])"
+    r"(?:expect|it|test|describe|assert)\b"
+    r"|(?:global|globalThis|window)\s*\.\s*(?:expect|it|test|describe|beforeEach|afterEach|assert)\s*=(?!=)"
     r"|(?:expect|it|test|describe|assert)(?:\s*\.\s*\w{1,40})?\s*=(?!=)|jest\.retryTimes\b|process\.exit\b"
     r"|process\.exitCode\s*=\s*0\b"
     r"|process\.reallyExit\b|process\.on\(\s*[\"'`](?:exit|beforeExit|uncaughtException)"

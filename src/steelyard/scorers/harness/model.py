@@ -68,6 +68,14 @@ class Context:
         return frozenset(names - {"tests", "test", "conftest", "setup"})
 
 
+def names_test(word: str, context: Context) -> bool:
+    """Whether a literal in the code is the path of a test file of the baseline, or the end of one."""
+    word = word.lstrip("./")
+    if not is_test(word):
+        return False
+    return any((file == word or file.endswith(f"/{word}")) and is_test(file) for file in context.baseline_files)
+
+
 def excerpt(text: str) -> str:
     """A text in one short line, valid UTF-8."""
     one = " ".join(text[: 4 * EXCERPT].split())

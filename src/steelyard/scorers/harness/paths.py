@@ -19,11 +19,15 @@ RUNNER_FILES: tuple[str, ...] = _anywhere(
     "pyproject.toml", "noxfile.py",
     "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.py", "_pytest/*", "pytest/*", "unittest.py", "unittest/*",
     ".coveragerc",
-    "package.json", "jest.config.*", "jest.setup.*", "jest-setup.*", "vitest.config.*", "vitest.setup.*",
-    "vitest.workspace.*", "vite.config.*", ".mocharc*", "karma.conf.*", "playwright.config.*", "cypress.config.*",
-    "setupTests.*", "babel.config.*", ".babelrc*",
+    "package.json", "jest.*", "jest-setup.*", "jest-preset.*", "vitest.*", "vite.config.*", ".mocharc*", "karma.conf.*",
+    "playwright.config.*", "cypress.config.*", "ava.config.*", ".taprc", ".nycrc*", ".c8rc*",
+    "setupTests.*", "setup-tests.*", "test-setup.*", "setup-jest.*", "setupJest.*",
+    "__mocks__/*", "babel.config.*", ".babelrc*", ".swcrc", "postcss.config.*", ".postcssrc*",
+    ".npmrc", ".yarnrc*", ".pnpmfile.*",
     "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile",
-    ".cargo/config", ".cargo/config.toml", ".config/nextest.toml", "*.runsettings", "xunit.runner.json", ".rspec",
+    ".cargo/config", ".cargo/config.toml", ".config/nextest.toml", "rust-toolchain", "rust-toolchain.toml",
+    ".mvn/*", "mvnw", "gradlew", "gradle/wrapper/*", "junit-platform.properties",
+    "*.runsettings", "xunit.runner.json", ".rspec", "phpunit.xml", "phpunit.xml.dist",
 )  # fmt: skip
 
 

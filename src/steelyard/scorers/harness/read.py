@@ -22,6 +22,7 @@ from steelyard.scorers.harness.commands import variable_signs
 from steelyard.scorers.harness.model import Bend, Context, Sign, bends
 from steelyard.scorers.harness.other_code import other_signs
 from steelyard.scorers.harness.paths import is_vendored
+from steelyard.scorers.harness.unasked import unasked
 from steelyard.scorers.integrity.paths import family_of
 
 MAX_CHARS = 1_000_000
@@ -96,6 +97,8 @@ READERS: tuple[Rule, ...] = (
             "*test/setup.*",
             "*tests/setup.*",
             "*test-setup.*",
+            "postcss.config.*",
+            "babel.config.*",
         ),
         js_config.setup_signs,
     ),
@@ -137,6 +140,10 @@ READERS: tuple[Rule, ...] = (
     Rule(("pom.xml", "*/pom.xml"), builds.pom_signs),
     Rule((".mvn/*", "*/.mvn/*"), builds.maven_options_signs),
     Rule(("*.gradle", "*.gradle.kts"), builds.gradle_signs),
+    Rule(("gradlew", "*/gradlew", "mvnw", "*/mvnw"), builds.wrapper_signs),
+    Rule(("go.mod", "*/go.mod", "go.work"), builds.go_mod_signs),
+    Rule(("rust-toolchain", "rust-toolchain.toml"), builds.toolchain_signs),
+    Rule(("Rakefile", "*/Rakefile", "*.rake"), ruby_config.rakefile_signs),
     Rule(("Cargo.toml", "*/Cargo.toml"), builds.cargo_signs),
     Rule((".cargo/config*", "*/.cargo/config*", ".config/nextest.toml"), builds.cargo_config_signs),
     Rule(("*.runsettings", "*.csproj", "*.fsproj", "Directory.Build.*", "*/Directory.Build.*"), builds.dotnet_signs),
@@ -162,26 +169,12 @@ READERS: tuple[Rule, ...] = (
     ),
 )
 
-ALWAYS = re.compile(
-    r"(?:^|/)(?:sitecustomize|usercustomize)\.py$|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist"
-    r"|egg)-info/entry_points\.txt$|(?:^|/)META-INF/services/org\.(?:junit|testng|spockframework)\."
-)
-SHADOWS = re.compile(
-    r"^(?:src/|lib/|tests?/)?(?:pytest|_pytest|unittest|pluggy|nose|hypothesis|coverage|doctest)(?:\.py|/__(?:init|main)__\.py)$"
-)
-STANDARD = re.compile(r"^(?:src/|lib/|tests?/)?(\w+)(?:\.py|/__init__\.py)$")
-# What test runners and tests import; a module of that name at the top of the tree comes first.
-_OFTEN_IMPORTED = frozenset({
-    "abc", "argparse", "ast", "asyncio", "builtins", "collections", "contextlib", "copy", "dataclasses", "datetime",
-    "decimal", "difflib", "enum", "fnmatch", "functools", "importlib", "inspect", "io", "itertools", "json", "logging",
-    "math", "operator", "os", "pathlib", "pdb", "pickle", "random", "re", "shutil", "subprocess", "sys", "tempfile",
-    "threading", "time", "traceback", "typing", "warnings",
-})  # fmt: skip
 # A text without any of these words has no sign in it: most files are never parsed.
 _WORTH = re.compile(
     r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest"
     r"|pytest|nose|doctest|hypothesis|builtins|exec\b|eval\b|runtest|wasSuccessful|"
     r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
+    r"|test_\w+\.py|_test\.py|conftest|junit|/proc/"
 )
 
 
@@ -197,7 +190,7 @@ class Look:
 def look(change: FileChange, evidence: Evidence) -> Look | None:
     """The bends of one changed file; None when no rule reads it."""
     path, old = change.path, change.old_path or change.path
-    whole = _whole(change, evidence)
+    whole = unasked(change, evidence)
     if whole is not None:
         return Look(path, (whole,))
     if is_vendored(path) and is_vendored(old):
@@ -225,25 +218,6 @@ def look(change: FileChange, evidence: Evidence) -> Look | None:
 
 
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
-
-
-def _whole(change: FileChange, evidence: Evidence) -> Bend | None:
-    """Files whose mere presence changes how every test runs."""
-    if change.kind == "deleted":
-        return None
-    shown = f"{change.kind}"
-    if ALWAYS.search(change.path):
-        if change.path.endswith("entry_points.txt") and b"pytest11" not in (evidence.after(change.path) or b""):
-            return None
-        return Bend(
-            "loaded-unasked", 1, "it is loaded, or run in a runner's place, without being asked for", None, shown
-        )
-    if SHADOWS.match(change.path) and change.path not in evidence.baseline_files:
-        return Bend("shadowed-runner", 1, "it is imported in place of the test framework", None, shown)
-    named = STANDARD.match(change.path)
-    if named and named[1] in _OFTEN_IMPORTED and change.path not in evidence.baseline_files:
-        return Bend("shadowed-runner", 1, f"it is imported in place of Python's own {named[1]}", None, shown)
-    return None
 
 
 def _takes_over(change: FileChange, evidence: Evidence) -> Iterator[Bend]:

@@ -15,6 +15,19 @@ _RSPEC = re.compile(
 )
 
 
+_REQUIRED = re.compile(r"(?m)(?:--require|(?<!\S)-r)[ \t=]*((?:\./|lib/|\.\./)\S*)")
+_RAKE = re.compile(r"\b\w+\.(?:pattern|test_files)[ \t]*=[ \t]*([^\n]{1,200})")
+
+
+def rakefile_signs(text: str, context: Context) -> Iterator[Sign]:
+    """A Rakefile's test task that names single files."""
+    del context
+    for match in _RAKE.finditer(text):
+        if "*" not in match[1] and re.search(r"[\"']", match[1]):
+            line = text.count("\n", 0, match.start()) + 1
+            yield Sign("collection-setting", "pattern", " ".join(match[0].split()), line, "rake runs fewer tests")
+
+
 def ruby_helper_signs(text: str, context: Context) -> Iterator[Sign]:
     """What spec_helper.rb, test_helper.rb and .rspec say about which examples run and what a failure is worth."""
     code = re.sub(r"(?m)^[ \t]*#[^\n]*", "", text)
@@ -23,6 +36,9 @@ def ruby_helper_signs(text: str, context: Context) -> Iterator[Sign]:
             line = code.count("\n", 0, match.start()) + 1
             message = "examples are left out, or a failure is no failure"
             yield Sign("runner-switch", match[0].split()[0], " ".join(match[0].split()), line, message)
+    for match in _REQUIRED.finditer(code) if context.name == ".rspec" else ():
+        line = code.count("\n", 0, match.start()) + 1
+        yield Sign("loaded-first", match[1], match[0], line, f"{match[1]} is loaded before the examples")
     if context.path.endswith(".rb"):
         yield from other_signs(text, "ruby", context)
     else:
