@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 
+from steelyard.scorers.integrity.line_flow import dead_lines, declared
 from steelyard.scorers.integrity.mend import mended
 from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, View
 
@@ -106,8 +107,8 @@ _JVM = _rules(
         r"(?<![\w@])(?<!void )(?<!fun )assert(?!ions?\b)[A-Z]\w*(?:<[^>\n]{0,80}>)?[ \t]*[({]",
         r"^[ \t]*assert\b(?=[ \t]*[^\s.=])",
         (
-            r"(?<![\w@])(?<!void )(?<!fun )(?:verify|verifyNo\w+|fail|expectThrows|expectError|shouldThrow|coVerify)"
-            r"[ \t]*[({]"
+            r"(?<![\w@])(?<!void )(?<!fun )(?<!\)\.)(?:verify|verifyNo\w+|fail|expectThrows|expectError|shouldThrow"
+            r"|coVerify)[ \t]*[({]"
         ),
         r"\.(?:should(?:Be|Not|Have|Contain|Throw)\w*|expectNext\w*|expectComplete|verifyComplete|andExpect)[ \t]*\(",
         r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\(",
@@ -192,9 +193,11 @@ def line_view(family: str, text: str, note: str = "") -> View:
     # What is whole and merely large was cut nowhere.
     code = rules.blank.sub(_blanked, text if note == TOO_LARGE else mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
-    checks = tuple(Check(line, said) for line, said in _hits(rules.check, code, starts))
+    dead = {} if family == "python" else dead_lines(family, code)
+    tests = () if family == "python" else declared(family, code, dead)
+    checks = tuple(Check(line, said, dead=dead.get(line - 1, "")) for line, said in _hits(rules.check, code, starts))
     skips = tuple(Mark(line, said) for line, said in _hits(rules.skip, code, starts))
-    return View("lines", checks, skips, note=note)
+    return View("lines", checks, skips, tests, note)
 
 
 def silenced(family: str, before: str, after: str) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from steelyard.scorers.integrity.python_values import (
 )
 
 UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
-LEAVES = frozenset({"exit", "_exit", "abort", "skip", "skipTest", "xfail", "importorskip", "quit"})
+LEAVES = frozenset({"exit", "_exit", "abort", "skip", "skipTest", "xfail", "quit"})
 RAISING = frozenset({"raises", "warns", "deprecated_call", "assertRaises", "assertRaisesRegex", "assertWarns"})
 
 
@@ -102,7 +102,12 @@ class _Walker:
             unused = not node.decorator_list and not node.name.startswith("test") and not self._uses(node.name)
             self.block(node.body, dead or (UNREACHABLE if unused else ""))
         elif isinstance(node, ast.ClassDef):
-            self.block(node.body, dead)
+            for part in node.body:
+                # Whoever has the object may call its methods.
+                if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+                    self.block(part.body, dead)
+                else:
+                    self.statement(part, dead)
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 self.block(case.body, dead)
@@ -139,7 +144,7 @@ def _ends(node: ast.stmt) -> bool:
         name = last_name(node.value.func)
         if name in LEAVES:
             owner = node.value.func.value if isinstance(node.value.func, ast.Attribute) else None
-            return name not in {"skip", "importorskip"} or owner is not None
+            return name != "skip" or owner is not None
         return False
     if isinstance(node, ast.If):
         flag = always(node.test)

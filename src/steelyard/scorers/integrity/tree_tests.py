@@ -6,14 +6,19 @@ from typing import Any
 
 SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _CALLS = {
-    "script": re.compile(r"(?<![\w$.])[fx]?(?:it|test|describe|context|suite|specify)(?:\.\w+)*[ \t]*(?=[(`])"),
+    "script": re.compile(
+        r"(?<![\w$.])[fx]?(?:it|test|describe|context|suite|specify)"
+        r"(?:\.(?:only|skip\w*|todo|each|for|concurrent|sequential|serial|parallel|failing|fails|fixme|runIf|if|slow|describe"
+        r"|step|cb|macro))*[ \t]*(?=[(`])"
+    ),
     "ruby": re.compile(
         r"(?m)(?<![\w.:@])(?:[fx]?(?:it|specify|example|scenario|describe|context|feature)|test|should|RSpec\.describe)"
         r"(?=[ \t]*\(|[ \t]+[\"':A-Z])"
     ),
 }
+_TOP = frozenset({"global_statement", "compilation_unit"})
 _GROUP = re.compile(r"(?:RSpec\.)?[fx]?(?:describe|context|suite|feature)\b")
-_COLLECTED = {
+COLLECTED = {
     "java": re.compile(
         r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Theory)\b"
     ),
@@ -38,17 +43,26 @@ class Region:
     cases: int | None = None
 
 
-def regions(family: str, raw: bytes, code: str, root: Any, captures: dict[str, list[Any]]) -> list[Region]:
+def regions(
+    family: str, raw: bytes, code: str, root: Any, captures: dict[str, list[Any]], context: str
+) -> list[Region]:
     """Every test and group, outer ones first."""
-    functions = (_function(family, raw, node) for node in captures.get("function", []))
+    by_name = family == "java" and "@Test" not in context
+    functions = (_function(family, raw, node, by_name) for node in captures.get("function", []))
     found = [region for region in functions if region is not None]
     calls = _CALLS.get("script" if family in SCRIPTS else family)
     if calls is not None:
         found.extend(_called(family, raw, code, root, calls))
     found.sort(key=lambda region: (region.start, -region.end))
     if family == "go":
-        found = [_with_rows(region, captures.get("rows", [])) for region in found]
+        rows = sorted(captures.get("rows", []), key=lambda node: node.start_byte)
+        found = [_with_rows(region, rows) for region in found]
     return _qualified(found)
+
+
+def marks_tests(text: str) -> bool:
+    """Whether a Java file marks its tests; in one that extends `TestCase` those without a mark run too."""
+    return "@Test" in text and re.search(r"\bextends\s+\w*TestCase\b", text) is None
 
 
 def _qualified(found: list[Region]) -> list[Region]:
@@ -113,15 +127,16 @@ def _each(node: Any) -> int | None:
     return len([child for child in rows.named_children if child.type != "comment"])
 
 
-def _function(family: str, raw: bytes, node: Any) -> Region | None:
-    """Tests that are functions, by their attributes or by their names."""
+def _function(family: str, raw: bytes, node: Any, by_name: bool) -> Region | None:
+    """Tests that are functions, by their attributes or (`by_name`, in JUnit 3) by their names."""
     name = node.child_by_field_name("name")
     body = node.child_by_field_name("body")
     if name is None:
         return None
     if body is None:
         body = next((child for child in node.children if child.type in {"function_body", "block"}), None)
-    if body is None:
+    # A method without its class reads as a local function of the file.
+    if body is None or (node.type == "local_function_statement" and node.parent.type not in _TOP):
         return None
     said = raw[name.start_byte : name.end_byte].decode("utf-8", "replace").strip("`")
     start, head = _head(family, raw, node, body)
@@ -130,7 +145,7 @@ def _function(family: str, raw: bytes, node: Any) -> Region | None:
     elif family == "ruby":
         collected = said.startswith("test_")
     else:
-        collected = _COLLECTED[family].search(head) is not None or (family == "java" and said.startswith("test"))
+        collected = COLLECTED[family].search(head) is not None or (by_name and said.startswith("test"))
     return Region(said, start, body.start_byte, node.end_byte, collected, cases=_rows(family, head))
 
 
@@ -158,17 +173,14 @@ def _rows(family: str, head: str) -> int | None:
 
 
 def _with_rows(region: Region, rows: list[Any]) -> Region:
-    """A Go test with the number of rows of the tables in it."""
-    count = sum(
-        node.named_child_count
-        for node in rows
-        if region.start <= node.start_byte < region.end
-        and node.named_child_count
-        and any(
-            child.type in {"literal_value", "keyed_element", "literal_element"} for child in node.named_children[:2]
-        )
-        and b"{" in node.text[1:200]
-    )
+    """A Go test with the number of rows of the tables in it; a list within a row is no table."""
+    count = end = 0
+    for node in rows:
+        if not region.start <= node.start_byte < region.end or node.start_byte < end or not node.named_child_count:
+            continue
+        kinds = {child.type for child in node.named_children[:2]}
+        if kinds & {"literal_value", "keyed_element", "literal_element"} and b"{" in node.text[1:200]:
+            count, end = count + node.named_child_count, node.end_byte
     if not count:
         return region
     return Region(region.name, region.start, region.body, region.end, region.collected, region.group, count)

@@ -11,7 +11,7 @@ from steelyard.scorers.integrity.lines import RULES, line_view
 from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 from steelyard.scorers.integrity.tree_flow import dead_ranges
-from steelyard.scorers.integrity.tree_tests import Region, regions
+from steelyard.scorers.integrity.tree_tests import Region, marks_tests, regions
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
@@ -32,8 +32,8 @@ class Trees:
     family: str
 
     def context(self, text: str) -> str:
-        """Nothing: what counts here is told by its own name."""
-        return ""
+        """Whether tests are marked or go by their names; all else is told by its own name."""
+        return "@Test" if self.family == "java" and marks_tests(text) else ""
 
     def view(self, text: str, context: str = "") -> View:
         """By syntax; by line rules where the text does not parse or the grammar is not installed."""
@@ -48,7 +48,7 @@ class Trees:
         tree = _parse(loaded, raw)
         if tree is None or tree.root_node.has_error:
             return self.lines(text, "does not parse")
-        return _Reading(self.family, loaded, raw, tree.root_node).view()
+        return _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
@@ -86,9 +86,9 @@ class _Reading:
         self.code = _blank(raw, self.captures.get("quiet", [])).decode("latin-1")
         self.starts = [0, *(match.end() for match in re.finditer("\n", self.code))]
 
-    def view(self) -> View:
+    def view(self, context: str) -> View:
         """Everything that was seen."""
-        tests = regions(self.family, self.raw, self.code, self.root, self.captures)
+        tests = regions(self.family, self.raw, self.code, self.root, self.captures, context)
         dead = dead_ranges(self.family, self.code, self.root)
         rules = RULES[self.family]
         checks = tuple(self._check(at, tests, dead) for at in _places(rules.check, self.code))
@@ -97,7 +97,7 @@ class _Reading:
             for at in _places(rules.skip, self.code)
             if self._is_skip(at)
         )
-        return View("syntax", checks, (*skips, *self._build_tags()), self._cases(tests, checks))
+        return View("syntax", checks, (*skips, *self._build_tags()), self._cases(tests, checks, dead))
 
     def _check(self, at: int, tests: list[Region], dead: list[tuple[int, int, str]]) -> Check:
         text = self._text(at)
@@ -147,7 +147,9 @@ class _Reading:
         found = re.findall(r"(?m)^//go:build[^\n]*", text) or re.findall(r"(?m)^// ?\+build[^\n]*", text)
         return tuple(Mark(1, tag) for tag in found[:1])
 
-    def _cases(self, tests: list[Region], checks: tuple[Check, ...]) -> tuple[TestCase, ...]:
+    def _cases(
+        self, tests: list[Region], checks: tuple[Check, ...], dead: list[tuple[int, int, str]]
+    ) -> tuple[TestCase, ...]:
         held: dict[str, list[Check]] = {}
         for check in checks:
             held.setdefault(check.test, []).append(check)
@@ -157,10 +159,16 @@ class _Reading:
                 continue
             digest = blake2b(b"".join(self.raw[region.body : region.end].split()), digest_size=12).hexdigest()
             own = [*held.get(region.name, ()), *self._helpers(region)]
-            found.append(
-                TestCase(region.name, self._line(region.start), tuple(own), region.collected, region.cases, digest)
-            )
+            line = self._line(region.start)
+            cut = self._cut(region, dead)
+            found.append(TestCase(region.name, line, tuple(own), region.collected, region.cases, digest, cut))
         return tuple(found)
+
+    def _cut(self, region: Region, dead: list[tuple[int, int, str]]) -> int | None:
+        """The line on which a test is left for good: what can't be reached goes on to its end."""
+        ends = {region.end - gap for gap in range(4)} if dead else set()
+        at = min((at for at, end, why in dead if at > region.body and end in ends and why == "unreachable"), default=0)
+        return self._line(at) if at else None
 
     def _helpers(self, region: Region) -> list[Check]:
         """Calls of functions whose names say that they assert; those that the rules know are counted already."""
