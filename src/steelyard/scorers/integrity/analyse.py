@@ -120,10 +120,12 @@ def _both(analyser: Analyser, before: str, after: str) -> tuple[View, View, int]
     """Both sides of the smallest part that holds every difference and can be read by itself."""
     views, size = (EMPTY, EMPTY), 0
     context = (analyser.context(before), analyser.context(after))
+    if analyser.family != "python":
+        context = (context[0], context[0])  # a test is a test by the rule that held before
     for piece in pieces(analyser.family, before, after):
         whole = piece.before == before
         size += len(piece.before) + len(piece.after)
-        given = ("", "") if whole else context
+        given = ("", "") if whole and analyser.family == "python" else context
         views = (_side(analyser, piece.before, False, given[0]), _side(analyser, piece.after, False, given[1]))
         # What is too large to be parsed here is too large as a whole: line rules see every difference in this part too.
         large = all(view.note == TOO_LARGE for view in views)

@@ -13,7 +13,8 @@ _OTHERWISE = re.compile(r"[)\]}]|(?:end|case|default|else|elsif|when|rescue|ensu
 _WORN = re.compile(r"[ \t]*(?:@\w|\[|#\[)")
 _DECLARED = re.compile(
     r"^[ \t]*(?:@\w[\w.]*(?:\([^()\n]*\))?[ \t]*)*(?:(?:public|private|protected|internal|static|final|async|suspend"
-    r"|override|virtual|open|unsafe|pub(?:\([^)\n]*\))?)[ \t]+)*(?:func(?:[ \t]*\([^)\n]*\))?|fn|fun|def|void|Task)[ \t]+`?(\w+)"
+    r"|override|virtual|open|unsafe|pub(?:\([^)\n]*\))?)[ \t]+)*(?:func(?:[ \t]*\([^)\n]*\))?|fn|fun|def|void|Task)"
+    r"[ \t]+`?(\w+)"
 )
 _NAMED = {"go": re.compile(r"(?:Test|Fuzz|Example)(?![a-z])"), "ruby": re.compile("test_")}
 

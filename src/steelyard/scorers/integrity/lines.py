@@ -86,7 +86,7 @@ _JAVASCRIPT = _rules(
 _GO = _rules(
     (_DOUBLE, r"`[^`]*+`?", _CHAR, r"//(?!go:build|[ ]?\+build)[^\n]*", _BLOCK),
     (
-        r"(?<![\w.])\w*[tTbBfF]\w{0,3}\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(",
+        r"(?<![\w.])(?!fmt\.)\w*[tTbBfF]\w{0,3}\.(?:(?:Errorf|Fatal|Fatalf|Fail|FailNow)\(|Error\((?!\)))|(?<![\w.])[tb]\.Error\(",
         r"(?<![\w.])(?:assert|require|is|check|must|qt|td|assertions?)\.[A-Z]\w*\(",
         (
             r"(?<![\w.])(?:s|suite|ts|tt)\.(?:(?:Require|Assert)\(\)\.)?(?:Equal|NoError|Error|True|False|Nil|NotNil|Contains"
@@ -96,7 +96,7 @@ _GO = _rules(
     ),
     (
         r"(?<![\w.])\w+\.(?:Skip|Skipf|SkipNow)\(",
-        r"^//go:build\b[^\n]*",
+        r"^//go:build\b[^\n]*(?:\n// ?\+build\b[^\n]*)*",
         r"^// ?\+build\b[^\n]*",
         r"(?<![\w.])(?:XIt|XDescribe|XContext|PIt|PDescribe|PContext|FIt|FDescribe|FContext|Skip)\(",
     ),

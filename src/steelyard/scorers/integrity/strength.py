@@ -15,7 +15,7 @@ _PRESENCE = re.compile(
 _PARTIAL = re.compile(
     r"(?:\b(?:toContain\w*|toMatch(?!InlineSnapshot|Snapshot|FileSnapshot)\w*|toBe(?:Greater|Less)\w*|toBeCloseTo"
     r"|toBeInstanceOf|toHaveProperty|toStartWith|toEndWith|arrayContaining|objectContaining|stringContaining|expect\.any"
-    r"|anything|\w*Contains\w*|contains\w*|is(?:Less|Greater)Than\w*|isAt(?:Least|Most)|isBetween|isCloseTo|Subset|Greater\w*|Less\w*|InDelta|InEpsilon|Regexp|NotEqual\w*|assertNotEquals"
+    r"|anything|\w*Contains\w*|contains(?!Exactly)\w*|is(?:Less|Greater)Than\w*|isAt(?:Least|Most)|isBetween|isCloseTo|Subset|Greater\w*|Less\w*|InDelta|InEpsilon|Regexp|NotEqual\w*|assertNotEquals"
     r"|startsWith|endsWith|containsString|instanceOf|isInstanceOf|assert_includes?|assert_match|assert_operator"
     r"|assert_in_delta|assert_kind_of|be_a|be_an|be_kind_of|include|match|be_within|assert_ne|ErrorContains"
     r"|StartsWith|EndsWith|IsType|IsAssignableFrom|ShouldContain|ShouldMatch|shouldContain|closeTo|notEqual|like)\b"
@@ -25,7 +25,7 @@ _TRUTH = re.compile(
     r"^(?:assert|t\.truthy|t\.ok|(?P<typed>assert!|debug_assert!|assert\.isTrue|\w*\.?assertTrue"
     r"|Assert\.(?:True|IsTrue)|(?:assert|require)\.True[Tf]*|t\.true|assert_true))[ (]"
 )
-_OPEN = re.compile(r"[<>]|!=|contains|matches|starts_with|&&|\|\||instanceof|is_(?:some|ok|err)\b|isPresent|\bis\b")
+_OPEN = re.compile(r"[<>]|!=|contains|matches|starts_with|&&|\|\||instanceof|is_(?:some|ok|err)\b|isPresent| is ")
 _ALWAYS = re.compile(
     r"(?:\|\||\bor)\s*(?:true|1)\s*[),;]|(?:\|\||\bor)\s*(?:true|1)$"
     r"|^(?:\w+\.)*(?:assertTrue|assert!|assert|isTrue|IsTrue|True|ok|truthy|true|pass|assert_true|isOk)\s*[( ]\s*"

@@ -47,7 +47,7 @@ def regions(
     family: str, raw: bytes, code: str, root: Any, captures: dict[str, list[Any]], context: str
 ) -> list[Region]:
     """Every test and group, outer ones first."""
-    by_name = family == "java" and "@Test" not in context
+    by_name = context == "names tests"
     functions = (_function(family, raw, node, by_name) for node in captures.get("function", []))
     found = [region for region in functions if region is not None]
     calls = _CALLS.get("script" if family in SCRIPTS else family)

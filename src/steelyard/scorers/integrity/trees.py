@@ -22,7 +22,7 @@ BLOCKS = frozenset({
     "closure_expression", "local_function_statement", "arrow_expression_clause", "block_body",
 })  # fmt: skip
 _OPTION = re.compile(r"(?:skip|todo|only)[ \t]*:")
-_TEST_CALL = re.compile(r"[fx]?(?:it|test|describe|suite|context|specify)\b")
+_TEST_CALL = re.compile(r"(?:\w{1,4}\.)?[fx]?(?:it|test|describe|suite|context|specify)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,9 @@ class Trees:
 
     def context(self, text: str) -> str:
         """Whether tests are marked or go by their names; all else is told by its own name."""
-        return "@Test" if self.family == "java" and marks_tests(text) else ""
+        if self.family != "java":
+            return ""
+        return "marks tests" if marks_tests(text) else "names tests"
 
     def view(self, text: str, context: str = "") -> View:
         """By syntax; by line rules where the text does not parse or the grammar is not installed."""

@@ -8,6 +8,7 @@ from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
 from steelyard.scorers.integrity.model import NOTHING, Check, TestCase
+from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
@@ -241,10 +242,14 @@ def _shadowed(before: list[_Placed], after: list[_Placed]) -> list[Finding]:
     for item in after:
         place = (item.pair.path, item.test.name)
         seen[place] += 1
-        function = item.test.name.replace(".", "_").isidentifier()
-        if seen[place] == 2 and were[place] == 1 and item.test.collected and function:
+        if seen[place] == 2 and were[place] == 1 and item.test.collected and _replaces(item):
             findings.append(_finding("shadowed", item, "replaces a test of the same name", "1 test", "2 tests"))
     return findings
+
+
+def _replaces(item: _Placed) -> bool:
+    """Whether a second function of this name takes the first one's place, as only some languages have it."""
+    return family_of(item.pair.path) in {"python", "ruby"} and item.test.name.replace(".", "_").isidentifier()
 
 
 def _finding(rule: str, place: _Placed, what: str, before: str, after: str, line: int | None = None) -> Finding:
