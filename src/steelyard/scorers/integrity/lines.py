@@ -107,11 +107,11 @@ _JVM = _rules(
         r"(?<![\w@])(?<!void )(?<!fun )assert(?!ions?\b)[A-Z]\w*(?:<[^>\n]{0,80}>)?[ \t]*[({]",
         r"^[ \t]*assert\b(?=[ \t]*[^\s.=])",
         (
-            r"(?<![\w@])(?<!void )(?<!fun )(?<!\)\.)(?:verify|verifyNo\w+|fail|expectThrows|expectError|shouldThrow"
-            r"|coVerify)[ \t]*[({]"
+            r"(?<![\w@])(?<!void )(?<!fun )(?<!\)\.)(?<![ \t]\.)(?:verify|verifyNo\w+|fail|expectThrows"
+            r"|expectError|shouldThrow|coVerify)[ \t]*[({]"
         ),
         r"\.(?:should(?:Be|Not|Have|Contain|Throw)\w*|expectNext\w*|expectComplete|verifyComplete|andExpect)[ \t]*\(",
-        r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\(",
+        r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\((?![^\n]*\.[ \t]*and(?:Return|Stub|Throw|Answer|Void))",
         r"\bshould(?:Be|Not|Have|Contain|Throw)\w*\b(?=[ \t]+[\w\"({])",
     ),
     (
@@ -125,7 +125,7 @@ _JVM = _rules(
 _RUBY = _rules(
     (_DOUBLE, _SINGLE, r"(?<![\w$&])#(?!\{)[^\n]*", r"^=begin\b.*?(?:^=end\b[^\n]*|\Z)"),
     (
-        r"(?<![\w.:@])(?:assert|refute|flunk)(?:_\w+)?[!?]?(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*\{|[ \t]*$)",
+        r"(?<![\w.:@])(?<!def )(?:assert|refute|flunk)(?:_\w+)?[!?]?(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*\{|[ \t]*$)",
         r"(?<![\w.:@])(?:expect|is_expected)\b(?=[ \t]*[({.]|[ \t]+do\b)",
         r"\.(?:should|should_not|must_\w+|wont_\w+)\b",
         r"(?<![\w.:@])should(?:_not)?[ \t]+(?=\w)(?!do\b)",
@@ -161,7 +161,10 @@ _CSHARP = _rules(
         ),
         r"\.(?:Should|Must)(?:[A-Z]\w*)?(?:<[^()\n]{0,80}>)?[ \t]*\(",
         r"\.(?:Verify|VerifyAll|VerifyNoOtherCalls|Received|DidNotReceive)(?:<[^()\n]{0,80}>)?[ \t]*\(",
-        r"(?<![\w.])(?:Assert\w+|Expect|Verify)(?:<[^()\n]{0,80}>)?[ \t]*\((?![^\n]{0,200}\{[ \t]*$)",
+        (
+            r"(?<![\w.])(?<!void )(?<!Task )(?<!bool )(?<!\w> )"
+            r"(?:Assert\w+|Expect|Verify)(?:<[^()\n]{0,80}>)?[ \t]*\((?![^\n]{0,200}\{[ \t]*$)"
+        ),
         r"^[ \t]*(?:await[ \t]+)?(?:this\.)?Should[A-Z]\w*(?:<[^()\n]{0,80}>)?[ \t]*\(",
     ),
     (
