@@ -1,5 +1,7 @@
 """Pieces of files, as a diff shows them: nothing parses, and what was done to the tests is still seen."""
 
+import time
+
 import pytest
 
 from tests.scorers.integrity.build import ASSERTIONS, SKIPS, evidence
@@ -127,6 +129,18 @@ def test_a_narrow_catch_is_no_silence() -> None:
     after = _piece(path, head, first, "    try {", "  " + check, "    } catch (LimitException e) {", "    }", end)
 
     assert "FAIL" not in _verdicts(path, _piece(path, head, first, check, end), after)
+
+
+@pytest.mark.parametrize("path", OPENING)
+@pytest.mark.parametrize("line", ["} catch (e) {", "rescue", "  return", "if (false) {", "@Test", "try {", "begin"])
+def test_a_large_piece_of_nothing_but_openings_is_read_in_time(path: str, line: str) -> None:
+    """However often a block is opened, only so many are followed, and each only so far."""
+    text = "".join(f"{' ' * (number % 50)}{line}\n" for number in range(20_000))
+    start = time.process_time()
+
+    _verdicts(path, text, text + "x\n")
+
+    assert time.process_time() - start < 3
 
 
 def test_a_weaker_check_without_a_test_around_it_is_seen() -> None:

@@ -1,13 +1,15 @@
 """Which lines of a text that does not parse can't fail a test, and which functions in it are tests: by indentation."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 
 from steelyard.scorers.integrity.model import TestCase
 from steelyard.scorers.integrity.tree_flow import CATCH, NEVER, silent
 from steelyard.scorers.integrity.tree_tests import COLLECTED
 
-LONGEST = 400
+LONGEST, MOST = 400, 500
 _RETURN = re.compile(r"^[ \t]*return[ \t]*;?[ \t]*$", re.MULTILINE)
 _OTHERWISE = re.compile(r"[)\]}]|(?:end|case|default|else|elsif|when|rescue|ensure)\b")
 _WORN = re.compile(r"[ \t]*(?:@\w|\[|#\[)")
@@ -22,13 +24,13 @@ _NAMED = {"go": re.compile(r"(?:Test|Fuzz|Example)(?![a-z])"), "ruby": re.compil
 def dead_lines(family: str, code: str) -> dict[int, str]:
     """Lines (from 0) that are never reached or whose failures nobody hears of, and why."""
     found: dict[int, str] = {}
-    lines: list[str] = []
+    lines = code.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     for pattern, spread in ((NEVER, _never), (_RETURN, _left), (CATCH, _caught)):
-        for match in pattern.finditer(code):
-            lines = lines or code.split("\n")
-            at = code.count("\n", 0, match.start())
-            why = "swallowed" if spread is _caught else "unreachable"
-            found.update((line, why) for line in spread(family, lines, at))
+        why = "swallowed" if spread is _caught else "unreachable"
+        for at in sorted({bisect_right(starts, match.start()) - 1 for match in pattern.finditer(code)})[:MOST]:
+            if at not in found:
+                found.update((line, why) for line in spread(family, lines, at))
     return found
 
 
@@ -50,10 +52,11 @@ def _left(family: str, lines: list[str], at: int) -> Iterator[int]:
 
 def _caught(family: str, lines: list[str], at: int) -> Iterator[int]:
     """The lines above a `catch` that takes a failed assertion and says nothing."""
-    if family in {"go", "rust"} or CATCH.search(lines[at]) is None:
+    word = CATCH.search(lines[at])
+    if family in {"go", "rust"} or word is None or (word.group() == "rescue") is not (family == "ruby"):
         return
-    handler = "\n".join([lines[at], *(lines[index] for index in _deeper(lines, at, 1))])
-    if silent(family, handler[handler.index("catch" if family != "ruby" else "rescue") :]):
+    handler = "\n".join([lines[at][word.start() :], *(lines[index] for index in _deeper(lines, at, 1))])
+    if silent(family, handler):
         yield at
         yield from _deeper(lines, at, -1)
 
@@ -77,7 +80,7 @@ def declared(family: str, code: str, dead: dict[int, str]) -> tuple[TestCase, ..
             collected = named.match(name[1]) if named else marked and marked.search(worn + line[: name.start(1)])
             found.append(TestCase(name[1], number + 1, collected=collected is not None, body=f"{name[1]} {collected}"))
         if line.strip():
-            worn = worn + line if _WORN.match(line) and name is None else ""
+            worn = (worn + line)[-LONGEST:] if _WORN.match(line) and name is None else ""
     cut = min((line for line, why in dead.items() if why == "unreachable"), default=None)
     found.append(TestCase("<lines>", 1, body=str(cut), cut=None if cut is None else cut + 1))
     return tuple(found)
