@@ -76,7 +76,7 @@ def declared(family: str, code: str, dead: dict[int, str]) -> tuple[TestCase, ..
     named, marked = _NAMED.get(family), COLLECTED.get(family)
     for number, line in enumerate(code.split("\n") if named or marked else ()):
         name = _DECLARED.match(line)
-        if name is not None:
+        if name is not None and len(found) < MOST:
             collected = named.match(name[1]) if named else marked and marked.search(worn + line[: name.start(1)])
             found.append(TestCase(name[1], number + 1, collected=collected is not None, body=f"{name[1]} {collected}"))
         if line.strip():
