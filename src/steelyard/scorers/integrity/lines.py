@@ -131,7 +131,7 @@ _RUBY = _rules(
         r"(?<![\w.:@])should(?:_not)?[ \t]+(?=\w)(?!do\b)",
     ),
     (
-        r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*[:,=])",
+        r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*(?:[,=]|:\W)|:)",
         (
             r"(?<![\w.:@])(?:xit|xdescribe|xcontext|xspecify|xexample|fit|fdescribe|fcontext|fspecify|focus)\b"
             r"(?=[ \t]*\(|[ \t]+[^\s=.])"
