@@ -79,8 +79,8 @@ _JAVASCRIPT = _rules(
         r"(?<![\w$.])(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext|pending)[ \t]*\(",
         r"\bthis\.skip[ \t]*\(",
         r"(?<![\w$])(?:t|ctx|context)\.(?:skip|todo)[ \t]*\(",
-        r"[{,][ \t]*(?:skip|todo|only)[ \t]*:[ \t]*(?!false\b|undefined\b|null\b)",
-        r"^[ \t]*(?:skip|todo)[ \t]*:[ \t]*(?!false\b|undefined\b|null\b)",
+        r"[{,][ \t]*(?:skip|todo|only)[ \t]*:[ \t]*+(?!false\b|undefined\b|null\b)",
+        r"^[ \t]*(?:skip|todo)[ \t]*:[ \t]*+(?!false\b|undefined\b|null\b)",
     ),
 )
 _GO = _rules(
@@ -131,13 +131,16 @@ _RUBY = _rules(
         r"(?<![\w.:@])should(?:_not)?[ \t]+(?=\w)(?!do\b)",
     ),
     (
-        r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*(?:[,=]|:\W)|:)",
+        (
+            r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b"
+            r"(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*(?:[,=]|:\W)|:)"
+        ),
         (
             r"(?<![\w.:@])(?:xit|xdescribe|xcontext|xspecify|xexample|fit|fdescribe|fcontext|fspecify|focus)\b"
             r"(?=[ \t]*\(|[ \t]+[^\s=.])"
         ),
-        r"(?:\bskip|\bpending|\bfocus|\bxit)[ \t]*:[ \t]*(?!false\b|nil\b)",
-        r":(?:skip|pending|focus)\b[ \t]*=>[ \t]*(?!false\b|nil\b)",
+        r"(?:\bskip|\bpending|\bfocus|\bxit)[ \t]*:[ \t]*+(?!false\b|nil\b)",
+        r":(?:skip|pending|focus)\b[ \t]*=>[ \t]*+(?!false\b|nil\b)",
         r",[ \t]*:(?:skip|pending|focus)\b",
     ),
 )
@@ -169,7 +172,7 @@ _CSHARP = _rules(
     ),
     (
         r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:Ignore|Explicit)\b(?:Attribute)?(?=[ \t]*[\](,])",
-        r"\bSkip[ \t]*=(?!=)[ \t]*(?!null\b)",
+        r"\bSkip[ \t]*=(?!=)[ \t]*+(?!null\b)",
         r"\b(?:Assert|Assume)\.(?:Ignore|Inconclusive|Skip\w*|That)\b(?<!Assert\.That)[ \t]*\(",
         r"\bSkip\.(?:If|IfNot|Unless|When)\b[ \t]*\(",
         r"\bIgnore[ \t]*=[ \t]*@?\"",
