@@ -72,13 +72,14 @@ def _deeper(lines: list[str], at: int, step: int) -> Iterator[int]:
 
 def declared(family: str, code: str, dead: dict[int, str]) -> tuple[TestCase, ...]:
     """The functions a text declares, each with whether a runner collects it, and the text itself as one test."""
-    found, worn = [], ""
+    found: list[TestCase] = []
+    worn = ""
     named, marked = _NAMED.get(family), COLLECTED.get(family)
     for number, line in enumerate(code.split("\n") if named or marked else ()):
         name = _DECLARED.match(line)
         if name is not None and len(found) < MOST:
-            collected = named.match(name[1]) if named else marked and marked.search(worn + line[: name.start(1)])
-            found.append(TestCase(name[1], number + 1, collected=collected is not None, body=f"{name[1]} {collected}"))
+            seen = named.match(name[1]) if named else marked and marked.search(worn + line[: name.start(1)])
+            found.append(TestCase(name[1], number + 1, collected=bool(seen), body=f"{name[1]} {bool(seen)}"))
         if line.strip():
             worn = (worn + line)[-LONGEST:] if _WORN.match(line) and name is None else ""
     cut = min((line for line, why in dead.items() if why == "unreachable"), default=None)
