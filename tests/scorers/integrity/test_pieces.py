@@ -93,6 +93,15 @@ def test_a_mark_taken_away_is_seen(path: str) -> None:
     assert "FAIL" not in _verdicts(path, _piece(path, head, first, check, end), before)
 
 
+def test_the_only_mark_of_a_piece_beside_the_code_taken_away_is_seen() -> None:
+    """Without it the piece has no sign of a test left."""
+    head, first, check, end = OPENING["tests/scale.rs"]
+
+    before = _piece("src/scale.rs", "#[test]", head, first, check, end)
+
+    assert "FAIL" in _verdicts("src/scale.rs", before, before.replace("#[test]\n", ""))
+
+
 @pytest.mark.parametrize("path", ["scale_test.go", "scale_test.rb"])
 def test_a_name_no_runner_takes_is_seen(path: str) -> None:
     """Where tests go by their names."""
