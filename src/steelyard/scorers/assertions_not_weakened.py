@@ -34,7 +34,7 @@ class AssertionsNotWeakened(Scorer):
         findings = weakenings(changed)
         could, can = effective(changed)
         if after < before or (can < could and not findings):
-            findings.extend(removed_checks(changed))
+            findings.extend(removed_checks(changed, able=after >= before))
         if not findings:
             return passed(said)
         if can < could:

@@ -134,10 +134,12 @@ def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> t
     views, size = (EMPTY, EMPTY), 0
     if not lines_only:
         context = (analyser.context(before), analyser.context(after))
+        if analyser.family != "python":
+            context = (context[0], context[0])  # a test is a test by the rule that held before
         for piece in _parts(analyser.family, before, after):
             whole = piece.before == before
             size += len(piece.before) - piece.before.count("\n") + len(piece.after) - piece.after.count("\n")
-            given = ("", "") if whole else context
+            given = ("", "") if whole and analyser.family == "python" else context
             first = analyser.syntax(piece.before, given[0])
             views = (first, first if first.note == TOO_SLOW else analyser.syntax(piece.after, given[1]))
             if not any(view.note for view in views) and (whole or not _repeats(views, after)):

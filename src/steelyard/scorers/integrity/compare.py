@@ -36,20 +36,26 @@ def added_skips(pairs: Iterable[Pair]) -> list[Finding]:
     return findings
 
 
-def removed_checks(pairs: Iterable[Pair]) -> list[Finding]:
-    """Every assertion that stands in the old tree and not in the new one, moved ones left out."""
+def removed_checks(pairs: Iterable[Pair], *, able: bool = False) -> list[Finding]:
+    """Every assertion that stands in the old tree and not in the new one, moved ones left out.
+
+    With `able`, only assertions that can fail count on either side.
+    """
     pairs = list(pairs)
-    kept = Counter(key(check) for pair in pairs for check in pair.after.checks)
+    kept = Counter(key(check) for pair in pairs for check in pair.after.checks if check.counts or not able)
     findings = []
     for pair in pairs:
         whole = ""
         for check in pair.before.checks:
+            if able and not check.counts:
+                continue
             if kept[key(check)] > 0:
                 kept[key(check)] -= 1
                 continue
             whole = whole or "".join(pair.after_text.split())
             still = key(check) in whole if len(key(check)) > 8 else False
-            rule, what = ("assertion_disabled", "now a comment or a string") if still else ("assertion_removed", "gone")
+            where = "no longer able to fail" if able else "now a comment or a string"
+            rule, what = ("assertion_disabled", where) if still else ("assertion_removed", "gone")
             findings.append(
                 Finding(
                     path=printable(pair.path),

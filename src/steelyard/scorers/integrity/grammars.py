@@ -52,7 +52,7 @@ GRAMMARS: dict[str, Grammar] = {
             "comment", "string_literal_content", "verbatim_string_literal", "raw_string_literal", "string_content",
             "character_literal", "preproc_if_in_expression",
         ),
-        functions=("method_declaration",),
+        functions=("method_declaration", "local_function_statement"),
     ),
 }  # fmt: skip
 

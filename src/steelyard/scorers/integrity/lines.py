@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from steelyard.scorers.integrity.line_flow import dead_lines, declared
 from steelyard.scorers.integrity.mend import mended
 from steelyard.scorers.integrity.model import EXACT, TOO_LARGE, Check, Mark, View
 
@@ -29,34 +30,36 @@ class Rules:
 
 @dataclass(frozen=True)
 class Rule:
-    """A pattern, and words of which the line where a match ends holds one: they are found far sooner.
+    """A pattern, and words of which every match holds one on its line: they are found far sooner.
 
-    A match begins on that line, or at most `reach` characters before it.
+    `across`: a match may go over several lines, and the words only tell whether there can be one at all.
     """
 
     words: re.Pattern[str]
     pattern: re.Pattern[str]
-    reach: int = 0
+    across: bool = False
 
     def matches(self, code: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
         """Every match in a part of the code."""
         stop = len(code) if end is None else end
         at = start
         while (word := self.words.search(code, at, stop)) is not None:
-            low = max(at, code.rfind("\n", at, word.start()) + 1 - self.reach)
+            low = max(at, code.rfind("\n", at, word.start()) + 1)
             high = code.find("\n", word.end(), stop)
+            if self.across:
+                low, high = start, stop
             high = stop if high < 0 else high
             yield from self.pattern.finditer(code, low, high)
             at = high
 
 
-def _rule(reach: int, words: str, *patterns: str) -> Rule:
-    return Rule(re.compile(words), re.compile("|".join(patterns), re.MULTILINE), reach)
+def _rule(words: str, *patterns: str, across: bool = False) -> Rule:
+    return Rule(re.compile(words), re.compile("|".join(patterns), re.MULTILINE), across)
 
 
-def _rules(blank: tuple[str, ...], check: tuple[str, ...], skip: tuple[str, ...], reach: int = 0) -> Rules:
+def _rules(blank: tuple[str, ...], check: tuple[str, ...], skip: tuple[str, ...], *, across: bool = False) -> Rules:
     """`check` and `skip` are the words of a rule and its patterns."""
-    return Rules(re.compile("|".join(blank), re.DOTALL | re.MULTILINE), _rule(0, *check), _rule(reach, *skip))
+    return Rules(re.compile("|".join(blank), re.DOTALL | re.MULTILINE), _rule(*check), _rule(*skip, across=across))
 
 
 _PYTHON = _rules(
@@ -107,15 +110,15 @@ _JAVASCRIPT = _rules(
         r"(?<![\w$.])(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext|pending)[ \t]*\(",
         r"\bthis\.skip[ \t]*\(",
         r"(?<![\w$])(?:t|ctx|context)\.(?:skip|todo)[ \t]*\(",
-        r"[{,][ \t]*(?:skip|todo|only)[ \t]*:[ \t]*(?!false\b|undefined\b|null\b)",
-        r"^[ \t]*(?:skip|todo)[ \t]*:[ \t]*(?!false\b|undefined\b|null\b)",
+        r"[{,][ \t]*(?:skip|todo|only)[ \t]*:[ \t]*+(?!false\b|undefined\b|null\b)",
+        r"^[ \t]*(?:skip|todo)[ \t]*:[ \t]*+(?!false\b|undefined\b|null\b)",
     ),
 )
 _GO = _rules(
     (_DOUBLE, r"`[^`]*+`?", _CHAR, r"//(?!go:build|[ ]?\+build)[^\n]*", _BLOCK),
     (
         r"\.[A-Z(]|Expect|Eventually|Consistently|Ω",
-        r"(?<![\w.])\w*[tTbBfF]\w{0,3}\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(",
+        r"(?<![\w.])(?!fmt\.)\w*[tTbBfF]\w{0,3}\.(?:(?:Errorf|Fatal|Fatalf|Fail|FailNow)\(|Error\((?!\)))|(?<![\w.])[tb]\.Error\(",
         r"(?<![\w.])(?:assert|require|is|check|must|qt|td|assertions?)\.[A-Z]\w*\(",
         (
             r"(?<![\w.])(?:s|suite|ts|tt)\.(?:(?:Require|Assert)\(\)\.)?(?:Equal|NoError|Error|True|False|Nil|NotNil|Contains"
@@ -126,10 +129,11 @@ _GO = _rules(
     (
         r"Skip|//go:build|// ?\+build|[XPF](?:It|Describe|Context)\(",
         r"(?<![\w.])\w+\.(?:Skip|Skipf|SkipNow)\(",
-        r"^//go:build\b[^\n]*",
+        r"^//go:build\b[^\n]*(?:\n// ?\+build\b[^\n]*)*",
         r"^// ?\+build\b[^\n]*",
         r"(?<![\w.])(?:XIt|XDescribe|XContext|PIt|PDescribe|PContext|FIt|FDescribe|FContext|Skip)\(",
     ),
+    across=True,
 )
 _JVM = _rules(
     (r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
@@ -138,11 +142,11 @@ _JVM = _rules(
         r"(?<![\w@])(?<!void )(?<!fun )assert(?!ions?\b)[A-Z]\w*(?:<[^>\n]{0,80}>)?[ \t]*[({]",
         r"^[ \t]*assert\b(?=[ \t]*[^\s.=])",
         (
-            r"(?<![\w@])(?<!void )(?<!fun )(?:verify|verifyNo\w+|fail|expectThrows|expectError|shouldThrow|coVerify)"
-            r"[ \t]*[({]"
+            r"(?<![\w@])(?<!void )(?<!fun )(?<!\)\.)(?<![ \t]\.)(?:verify|verifyNo\w+|fail|expectThrows"
+            r"|expectError|shouldThrow|coVerify)[ \t]*[({]"
         ),
         r"\.(?:should(?:Be|Not|Have|Contain|Throw)\w*|expectNext\w*|expectComplete|verifyComplete|andExpect)[ \t]*\(",
-        r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\(",
+        r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\((?![^\n]*\.[ \t]*and(?:Return|Stub|Throw|Answer|Void))",
         r"\bshould(?:Be|Not|Have|Contain|Throw)\w*\b(?=[ \t]+[\w\"({])",
     ),
     (
@@ -158,20 +162,23 @@ _RUBY = _rules(
     (_DOUBLE, _SINGLE, r"(?<![\w$&])#(?!\{)[^\n]*", r"^=begin\b.*?(?:^=end\b[^\n]*|\Z)"),
     (
         r"assert|refute|flunk|expect|should|must_|wont_",
-        r"(?<![\w.:@])(?:assert|refute|flunk)(?:_\w+)?[!?]?(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*\{|[ \t]*$)",
+        r"(?<![\w.:@])(?<!def )(?:assert|refute|flunk)(?:_\w+)?[!?]?(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*\{|[ \t]*$)",
         r"(?<![\w.:@])(?:expect|is_expected)\b(?=[ \t]*[({.]|[ \t]+do\b)",
         r"\.(?:should|should_not|must_\w+|wont_\w+)\b",
         r"(?<![\w.:@])should(?:_not)?[ \t]+(?=\w)(?!do\b)",
     ),
     (
         r"skip|pending|omit|focus|x(?:it|describe|context|specify|example)|f(?:it|describe|context|specify)",
-        r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*[:,=])",
+        (
+            r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b"
+            r"(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*(?:[,=]|:\W)|:)"
+        ),
         (
             r"(?<![\w.:@])(?:xit|xdescribe|xcontext|xspecify|xexample|fit|fdescribe|fcontext|fspecify|focus)\b"
             r"(?=[ \t]*\(|[ \t]+[^\s=.])"
         ),
-        r"(?:\bskip|\bpending|\bfocus|\bxit)[ \t]*:[ \t]*(?!false\b|nil\b)",
-        r":(?:skip|pending|focus)\b[ \t]*=>[ \t]*(?!false\b|nil\b)",
+        r"(?:\bskip|\bpending|\bfocus|\bxit)[ \t]*:[ \t]*+(?!false\b|nil\b)",
+        r":(?:skip|pending|focus)\b[ \t]*=>[ \t]*+(?!false\b|nil\b)",
         r",[ \t]*:(?:skip|pending|focus)\b",
     ),
 )
@@ -187,7 +194,7 @@ _RUST = _rules(
         r"#\[[ \t]*ignore\b",
         r"#\[[ \t]*cfg_attr[ \t]*\([^\[\]]{0,400}?\bignore\b",
     ),
-    reach=450,
+    across=True,
 )
 _CSHARP = _rules(
     (r'@"(?:[^"]|"")*+"?', r'"""(?:.*?"""|)', _DOUBLE, _CHAR, _SLASHES, _BLOCK),
@@ -199,13 +206,16 @@ _CSHARP = _rules(
         ),
         r"\.(?:Should|Must)(?:[A-Z]\w*)?(?:<[^()\n]{0,80}>)?[ \t]*\(",
         r"\.(?:Verify|VerifyAll|VerifyNoOtherCalls|Received|DidNotReceive)(?:<[^()\n]{0,80}>)?[ \t]*\(",
-        r"(?<![\w.])(?:Assert\w+|Expect|Verify)(?:<[^()\n]{0,80}>)?[ \t]*\((?![^\n]{0,200}\{[ \t]*$)",
+        (
+            r"(?<![\w.])(?<!void )(?<!Task )(?<!bool )(?<!\w> )"
+            r"(?:Assert\w+|Expect|Verify)(?:<[^()\n]{0,80}>)?[ \t]*\((?![^\n]{0,200}\{[ \t]*$)"
+        ),
         r"^[ \t]*(?:await[ \t]+)?(?:this\.)?Should[A-Z]\w*(?:<[^()\n]{0,80}>)?[ \t]*\(",
     ),
     (
         r"Ignore|Explicit|Skip|Assume|Inconclusive",
         r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:Ignore|Explicit)\b(?:Attribute)?(?=[ \t]*[\](,])",
-        r"\bSkip[ \t]*=(?!=)[ \t]*(?!null\b)",
+        r"\bSkip[ \t]*=(?!=)[ \t]*+(?!null\b)",
         r"\b(?:Assert|Assume)\.(?:Ignore|Inconclusive|Skip\w*|That)\b(?<!Assert\.That)[ \t]*\(",
         r"\bSkip\.(?:If|IfNot|Unless|When)\b[ \t]*\(",
         r"\bIgnore[ \t]*=[ \t]*@?\"",
@@ -232,9 +242,13 @@ def line_view(family: str, text: str, note: str = "", strength: Callable[[str], 
     # What is whole and merely large was cut nowhere.
     code = rules.blank.sub(_blanked, text if note == TOO_LARGE else mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
-    checks = tuple(Check(line, said, "", strength(said)) for line, said in _hits(rules.check, code, starts))
+    dead = {} if family == "python" else dead_lines(family, code)
+    tests = () if family == "python" else declared(family, code, dead)
+    checks = tuple(
+        Check(line, said, "", strength(said), dead.get(line - 1, "")) for line, said in _hits(rules.check, code, starts)
+    )
     skips = tuple(Mark(line, said) for line, said in _hits(rules.skip, code, starts))
-    return View("lines", checks, skips, note=note)
+    return View("lines", checks, skips, tests, note)
 
 
 def silenced(family: str, before: str, after: str) -> tuple[int, int]:

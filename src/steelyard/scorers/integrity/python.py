@@ -150,10 +150,10 @@ class _Module:
         self.loose.extend(checks_in(loose, inside.rstrip("."), self.say).checks)
 
     def _collects(self, node: ast.ClassDef) -> bool:
-        """Pytest takes `Test…` classes without a constructor; unittest what is derived; a base runs in its children."""
+        """Pytest takes `Test…` (or `test_…`) classes without a constructor; unittest what is derived; and bases."""
         if any(isinstance(item, ast.FunctionDef) and item.name == "__init__" for item in node.body) and not node.bases:
             return False
-        return node.name.startswith("Test") or bool(node.bases) or node.name in self._bases
+        return node.name[:4].lower() == "test" or bool(node.bases) or node.name in self._bases
 
     def _function(self, node: Function, inside: str, collected: bool) -> None:
         is_test = collected and node.name.startswith("test") and not _is_fixture(node)

@@ -19,7 +19,7 @@ from steelyard.scorers.integrity.python_values import (
 _GOES_ON = frozenset({ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Pass})
 _PLAIN = _GOES_ON - {ast.Assert} | {ast.Expr, ast.Return, ast.Raise}  # statements that hold no others
 UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
-LEAVES = frozenset({"exit", "_exit", "abort", "skip", "skipTest", "xfail", "importorskip", "quit"})
+LEAVES = frozenset({"exit", "_exit", "abort", "skip", "skipTest", "xfail", "quit"})
 RAISING = frozenset({"raises", "warns", "deprecated_call", "assertRaises", "assertRaisesRegex", "assertWarns"})
 
 
@@ -105,7 +105,12 @@ class _Walker:
             unused = not node.decorator_list and not node.name.startswith("test") and not self._uses(node.name)
             self.block(node.body, dead or (UNREACHABLE if unused else ""))
         elif isinstance(node, ast.ClassDef):
-            self.block(node.body, dead)
+            for part in node.body:
+                # Whoever has the object may call its methods.
+                if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+                    self.block(part.body, dead)
+                else:
+                    self.statement(part, dead)
         elif isinstance(node, ast.Match):
             for case in node.cases:
                 self.block(case.body, dead)
@@ -143,7 +148,7 @@ def _ends(node: ast.stmt) -> bool:
         name = last_name(node.value.func)
         if name in LEAVES:
             owner = node.value.func.value if isinstance(node.value.func, ast.Attribute) else None
-            return name not in {"skip", "importorskip"} or owner is not None
+            return name != "skip" or owner is not None
         return False
     if isinstance(node, ast.If):
         flag = always(node.test)

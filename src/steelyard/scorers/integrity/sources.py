@@ -44,8 +44,9 @@ def _source(evidence: Evidence, change: FileChange, globs: tuple[str, ...]) -> S
     before = evidence.before(old) if change.kind != "added" else None
     after = evidence.after(change.path) if change.kind != "deleted" else None
     if inline:
-        was = before is not None and _INLINE_RUST.search(before) is not None
-        is_now = after is not None and _INLINE_RUST.search(after) is not None
+        # Both sides are read if either holds tests: a lost mark is what there is to see.
+        holds = any(_INLINE_RUST.search(side) is not None for side in (before, after) if side is not None)
+        was, is_now = holds and before is not None, holds and after is not None
     if not (was or is_now):
         return None
     if change.kind == "added" and not was:

@@ -17,16 +17,17 @@ _PRESENCE = re.compile(
 _PARTIAL = re.compile(
     r"(?:\b(?:toContain\w*|toMatch(?!InlineSnapshot|Snapshot|FileSnapshot)\w*|toBe(?:Greater|Less)\w*|toBeCloseTo"
     r"|toBeInstanceOf|toHaveProperty|toStartWith|toEndWith|arrayContaining|objectContaining|stringContaining|expect\.any"
-    r"|anything|Contains\w*|contains\w*|Subset|Greater\w*|Less\w*|InDelta|InEpsilon|Regexp|NotEqual\w*|assertNotEquals"
+    r"|anything|\w*Contains\w*|contains(?!Exactly)\w*|is(?:Less|Greater)Than\w*|isAt(?:Least|Most)|isBetween|isCloseTo|Subset|Greater\w*|Less\w*|InDelta|InEpsilon|Regexp|NotEqual\w*|assertNotEquals"
     r"|startsWith|endsWith|containsString|instanceOf|isInstanceOf|assert_includes?|assert_match|assert_operator"
     r"|assert_in_delta|assert_kind_of|be_a|be_an|be_kind_of|include|match|be_within|assert_ne|ErrorContains"
     r"|StartsWith|EndsWith|IsType|IsAssignableFrom|ShouldContain|ShouldMatch|shouldContain|closeTo|notEqual|like)\b"
     r"|not\.to|\.not\.|[<>]=?(?!\w*>))"
 )
 _TRUTH = re.compile(
-    r"^(?:assert!|debug_assert!|assert|assert\.isTrue|\w*\.?assertTrue|Assert\.(?:True|IsTrue)|assert\.True|require\.True"
-    r"|t\.truthy|t\.ok|t\.true|assert_true)[ (]"
+    r"^(?:assert|t\.truthy|t\.ok|(?P<typed>assert!|debug_assert!|assert\.isTrue|\w*\.?assertTrue"
+    r"|Assert\.(?:True|IsTrue)|(?:assert|require)\.True[Tf]*|t\.true|assert_true))[ (]"
 )
+_OPEN = re.compile(r"[<>]|!=|contains|matches|starts_with|&&|\|\||instanceof|is_(?:some|ok|err)\b|isPresent| is ")
 _ALWAYS = re.compile(
     r"(?:\|\||\bor)\s*(?:true|1)\s*[),;]|(?:\|\||\bor)\s*(?:true|1)$"
     r"|^(?:\w+\.)*(?:assertTrue|assert!|assert|isTrue|IsTrue|True|ok|truthy|true|pass|assert_true|isOk)\s*[( ]\s*"
@@ -47,9 +48,11 @@ _NUMBER = r"(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)"
 def arguments(text: str) -> list[str]:
     """The arguments of the first call in a statement, split at its top-level commas."""
     start = text.find("(")
+    command = re.match(r"(?:\w+\.)?(?:assert|refute|flunk)\w*[!?]?[ \t]+(?![ \t(=.])", text)
+    if command is not None:  # a call without brackets
+        text, start = f"{text[: command.end()]}({text[command.end() :]})", command.end()
     if start < 0:
-        rest = text.split(None, 1)
-        return [part.strip() for part in rest[1].split(",")] if len(rest) > 1 else []
+        return []
     depth, parts, current = 0, [], start + 1
     for match in re.finditer(r"\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?|`[^`]*`?|[()\[\]{},]", text[start:]):
         sign, at = match.group(), start + match.start()
@@ -74,10 +77,14 @@ def strength_of(text: str) -> int:
         return NOTHING
     if _PRESENCE.search(said):
         return PRESENCE
-    if _TRUTH.match(said):
+    truth = _TRUTH.match(said)
+    if truth:
         if "==" in said or ".equals(" in said or "eq?" in said:
             return EXACT
-        return PARTIAL if re.search(r"[<>]|!=|contains|matches|starts_with|&&|\|\|", said) else PRESENCE
+        if _OPEN.search(said):
+            return PARTIAL
+        # Where a value has a type, what is true is pinned down; elsewhere it is merely there.
+        return EXACT if truth["typed"] else PRESENCE
     return PARTIAL if _PARTIAL.search(_unstrung(said)) else EXACT
 
 
@@ -113,7 +120,11 @@ def subjects_of(text: str) -> tuple[str, ...]:
         if not re.fullmatch(rf"[-!]?{_NUMBER}|\".*\"|'.*'|true|false|null|nil|t", part)
     ]
     sides = [side.strip() for part in found for side in re.split(r"[=!<>]=+|[<>]|&&|\|\||\.equals\(", part)]
-    return tuple(dict.fromkeys(part[:200] for part in (*found, *sides) if len(part) > 1 and not part.isdigit()))
+    return tuple(
+        dict.fromkeys(
+            part[:200] for part in (*found, *sides) if part.isalpha() or (len(part) > 1 and not part.isdigit())
+        )
+    )
 
 
 @lru_cache(maxsize=CACHED)

@@ -14,6 +14,7 @@ _TOKEN = re.compile(
 )
 _FRESH = re.compile(r"[ \t]*(?:(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(|class[ \t]+\w+[^=]*:[ \t]*(?:#.*)?$|@\w)")
 _HEAD = re.compile(r"(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(")
+_CHECK = re.compile(r"(?:assert\b[^\n]*[(\[{][ \t]*$|((?:\w+\.)+assert\w*)[ \t]*\()", re.MULTILINE)
 _CLAUSE = re.compile(r"(else|elif|except|finally|case)\b")
 MAX_LOGICAL = 400
 MAX_UNCLOSED = 60
@@ -91,6 +92,10 @@ def _statement(source: str, block: list[ast.stmt]) -> tuple[list[ast.stmt], list
     head = _HEAD.match(source)
     if not nodes and head is not None:
         nodes = _try(f"{head.group()}): pass")  # the piece ends within the parameters: the name is known
+    check = _CHECK.match(source)
+    if not nodes and check is not None:
+        # The middle of it was cut out: that it is a check is known.
+        nodes = _try(f"{check[1]}()" if check[1] else f"assert unknown({len(source)})")
     if not nodes:
         return None
     body = getattr(nodes[-1], "body", None)

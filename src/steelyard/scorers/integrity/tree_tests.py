@@ -8,14 +8,19 @@ from typing import Any
 
 SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _CALLS = {
-    "script": re.compile(r"(?<![\w$.])[fx]?(?:it|test|describe|context|suite|specify)(?:\.\w+)*[ \t]*(?=[(`])"),
+    "script": re.compile(
+        r"(?<![\w$.])[fx]?(?:it|test|describe|context|suite|specify)"
+        r"(?:\.(?:only|skip\w*|todo|each|for|concurrent|sequential|serial|parallel|failing|fails|fixme|runIf|if|slow|describe"
+        r"|step|cb|macro))*[ \t]*(?=[(`])"
+    ),
     "ruby": re.compile(
         r"(?m)(?<![\w.:@])(?:[fx]?(?:it|specify|example|scenario|describe|context|feature)|test|should|RSpec\.describe)"
         r"(?=[ \t]*\(|[ \t]+[\"':A-Z])"
     ),
 }
+_TOP = frozenset({"global_statement", "compilation_unit"})
 _GROUP = re.compile(r"(?:RSpec\.)?[fx]?(?:describe|context|suite|feature)\b")
-_COLLECTED = {
+COLLECTED = {
     "java": re.compile(
         r"@(?:\w+\.)*(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Property|Theory)\b"
     ),
@@ -40,9 +45,12 @@ class Region:
     cases: int | None = None
 
 
-def regions(family: str, raw: bytes, code: str, root: Any, captures: dict[str, list[Any]]) -> list[Region]:
+def regions(
+    family: str, raw: bytes, code: str, root: Any, captures: dict[str, list[Any]], context: str
+) -> list[Region]:
     """Every test and group, outer ones first."""
-    functions = (_function(family, raw, node) for node in captures.get("function", []))
+    by_name = context == "names tests"
+    functions = (_function(family, raw, node, by_name) for node in captures.get("function", []))
     found = [region for region in functions if region is not None]
     calls = _CALLS.get("script" if family in SCRIPTS else family)
     if calls is not None:
@@ -53,18 +61,23 @@ def regions(family: str, raw: bytes, code: str, root: Any, captures: dict[str, l
     return _qualified(found)
 
 
-def owners(tests: list[Region], places: list[int]) -> list[str]:
-    """The innermost test around each of these places, which ascend; a check in a group belongs to the group."""
-    around: list[Region] = []
+def owners(tests: list[Region], places: list[int]) -> list[int]:
+    """Which test is the innermost around each of these places, which ascend; -1: none. Groups count as tests."""
+    around: list[int] = []
     following, found = 0, []
     for at in places:
         while following < len(tests) and tests[following].start <= at:
-            around.append(tests[following])
+            around.append(following)
             following += 1
-        while around and around[-1].end <= at:
+        while around and tests[around[-1]].end <= at:
             around.pop()
-        found.append(around[-1].name if around else "")
+        found.append(around[-1] if around else -1)
     return found
+
+
+def marks_tests(text: str) -> bool:
+    """Whether a Java file marks its tests; in one that extends `TestCase` those without a mark run too."""
+    return "@Test" in text and re.search(r"\bextends\s+\w*TestCase\b", text) is None
 
 
 def _qualified(found: list[Region]) -> list[Region]:
@@ -129,15 +142,16 @@ def _each(node: Any) -> int | None:
     return len([child for child in rows.named_children if child.type != "comment"])
 
 
-def _function(family: str, raw: bytes, node: Any) -> Region | None:
-    """Tests that are functions, by their attributes or by their names."""
+def _function(family: str, raw: bytes, node: Any, by_name: bool) -> Region | None:
+    """Tests that are functions, by their attributes or (`by_name`, in JUnit 3) by their names."""
     name = node.child_by_field_name("name")
     body = node.child_by_field_name("body")
     if name is None:
         return None
     if body is None:
         body = next((child for child in node.children if child.type in {"function_body", "block"}), None)
-    if body is None:
+    # A method without its class reads as a local function of the file.
+    if body is None or (node.type == "local_function_statement" and node.parent.type not in _TOP):
         return None
     said = raw[name.start_byte : name.end_byte].decode("utf-8", "replace").strip("`")
     start, head = _head(family, raw, node, body)
@@ -146,7 +160,7 @@ def _function(family: str, raw: bytes, node: Any) -> Region | None:
     elif family == "ruby":
         collected = said.startswith("test_")
     else:
-        collected = _COLLECTED[family].search(head) is not None or (family == "java" and said.startswith("test"))
+        collected = COLLECTED[family].search(head) is not None or (by_name and said.startswith("test"))
     return Region(said, start, body.start_byte, node.end_byte, collected, cases=_rows(family, head))
 
 
@@ -174,10 +188,13 @@ def _rows(family: str, head: str) -> int | None:
 
 
 def _with_rows(found: list[Region], rows: list[Any]) -> list[Region]:
-    """Go tests with the number of rows of the tables in each."""
-    tables = sorted((node.start_byte, node.named_child_count) for node in rows if _is_table(node))
-    if not tables:
-        return found
+    """Go tests with the number of rows of the tables in each; a list within a row is no table."""
+    tables: list[tuple[int, int]] = []
+    end = 0
+    for node in sorted(rows, key=lambda node: node.start_byte):
+        if node.start_byte >= end and _is_table(node):
+            tables.append((node.start_byte, node.named_child_count))
+            end = node.end_byte
     starts = [start for start, _ in tables]
     sums = [0, *accumulate(count for _, count in tables)]
     counts = [sums[bisect_left(starts, one.end)] - sums[bisect_left(starts, one.start)] for one in found]

@@ -2,6 +2,7 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import accumulate
@@ -13,7 +14,7 @@ from steelyard.scorers.integrity.lines import RULES, Rule, line_view
 from steelyard.scorers.integrity.model import TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 from steelyard.scorers.integrity.tree_flow import covers, dead_ranges
-from steelyard.scorers.integrity.tree_tests import Region, owners, regions
+from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, regions
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
@@ -26,7 +27,7 @@ BLOCKS = frozenset({
 _STEP = dict.fromkeys(b"([{", 1) | dict.fromkeys(b")]}", -1)
 _OTHERS = bytes(set(range(256)) - set(b"()[]{}"))
 _OPTION = re.compile(r"(?:skip|todo|only)[ \t]*:")
-_TEST_CALL = re.compile(r"[fx]?(?:it|test|describe|suite|context|specify)\b")
+_TEST_CALL = re.compile(r"(?:\w{1,4}\.)?[fx]?(?:it|test|describe|suite|context|specify)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,10 @@ class Trees:
     family: str
 
     def context(self, text: str) -> str:
-        """Nothing: what counts here is told by its own name."""
-        return ""
+        """Whether tests are marked or go by their names; all else is told by its own name."""
+        if self.family != "java":
+            return ""
+        return "marks tests" if marks_tests(text) else "names tests"
 
     def syntax(self, text: str, context: str = "") -> View:
         """By syntax, where the text parses and the grammar is installed."""
@@ -55,7 +58,7 @@ class Trees:
             return View(note=TOO_SLOW)
         if tree is None or tree.root_node.has_error:
             return View(note="does not parse")
-        return _Reading(self.family, loaded, raw, tree.root_node).view()
+        return _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
@@ -80,19 +83,20 @@ class _Reading:
         self.code = _blank(raw, self.captures.get("quiet", [])).decode("latin-1")
         self.starts = [0, *(match.end() for match in re.finditer("\n", self.code))]
 
-    def view(self) -> View:
+    def view(self, context: str) -> View:
         """Everything that was seen."""
-        tests = regions(self.family, self.raw, self.code, self.root, self.captures)
+        tests = regions(self.family, self.raw, self.code, self.root, self.captures, context)
         dead = dead_ranges(self.family, self.code, self.root)
         rules = RULES[self.family]
         places = _places(rules.check, self.code)
         inside, silent = owners(tests, places), covers(dead, places)
-        checks = tuple(map(self._check, places, inside, silent))
+        checks = tuple(map(self._check, places, [_name(tests, at) for at in inside], silent))
         marks = [at for at in _places(rules.skip, self.code) if self._is_skip(at)]
         skips = tuple(
-            Mark(self._line(at), self._text(at), owner) for at, owner in zip(marks, owners(tests, marks), strict=True)
+            Mark(self._line(at), self._text(at), _name(tests, owner))
+            for at, owner in zip(marks, owners(tests, marks), strict=True)
         )
-        cases = self._cases(tests, checks, frozenset(places))
+        cases = self._cases(tests, zip(inside, checks, strict=True), frozenset(places), dead)
         return View("syntax", checks, (*skips, *self._build_tags()), cases)
 
     def _check(self, at: int, owner: str, dead: str) -> Check:
@@ -140,18 +144,39 @@ class _Reading:
         found = re.findall(r"(?m)^//go:build[^\n]*", text) or re.findall(r"(?m)^// ?\+build[^\n]*", text)
         return tuple(Mark(1, tag) for tag in found[:1])
 
-    def _cases(self, tests: list[Region], checks: tuple[Check, ...], known: frozenset[int]) -> tuple[TestCase, ...]:
-        held: dict[str, list[Check]] = {}
-        for check in checks:
-            held.setdefault(check.test, []).append(check)
+    def _cases(
+        self,
+        tests: list[Region],
+        checks: Iterable[tuple[int, Check]],
+        known: frozenset[int],
+        dead: list[tuple[int, int, str]],
+    ) -> tuple[TestCase, ...]:
+        held: dict[int, list[Check]] = {}
+        for owner, check in checks:
+            held.setdefault(owner, []).append(check)
+        left: dict[int, list[int]] = {}  # by the end of what can't be reached, where that begins
+        for start, end, why in dead:
+            if why == "unreachable":
+                left.setdefault(end, []).append(start)
         found = []
-        for region in tests:
+        for place, region in enumerate(tests):
             if region.group:
                 continue
             digest = blake2b(b"".join(self.raw[region.body : region.end].split()), digest_size=12).hexdigest()
-            own = [*held.get(region.name, ()), *self._helpers(region, known)]
+            own = [*held.get(place, ()), *self._helpers(region, known)]
+            cut = min(
+                (at for gap in range(4) for at in left.get(region.end - gap, ()) if at > region.body), default=None
+            )
             found.append(
-                TestCase(region.name, self._line(region.start), tuple(own), region.collected, region.cases, digest)
+                TestCase(
+                    region.name,
+                    self._line(region.start),
+                    tuple(own),
+                    region.collected,
+                    region.cases,
+                    digest,
+                    None if cut is None else self._line(cut),
+                )
             )
         return tuple(found)
 
@@ -168,6 +193,10 @@ _HELPER = Rule(
     re.compile("check|verify|assert|expect|ensure|validate|must|should|test"),
     re.compile(r"(?<![\w.$])((?:check|verify|assert|expect|ensure|validate|must|should|test)_?[A-Z_]\w*)!?[ \t]*\("),
 )
+
+
+def _name(tests: list[Region], place: int) -> str:
+    return tests[place].name if place >= 0 else ""
 
 
 def _places(rule: Rule, code: str) -> list[int]:

@@ -12,14 +12,18 @@ SMALL = 600
 _UNIT = {
     "python": re.compile(r"(?:async[ \t]+def|def|class)\b"),
     "script": re.compile(
-        r"(?:export[ \t]+)?(?:[fx]?(?:it|test|describe|context|suite|specify)\b|(?:async[ \t]+)?function\b)"
+        r"(?:export[ \t]+)?(?:[fx]?(?:it|test|describe|context|suite|specify)\b(?![ \t]*=)|(?:async[ \t]+)?function\b)"
     ),
     "go": re.compile(r"func\b"),
     "rust": re.compile(r"(?:pub(?:\([^)]*\))?[ \t]+)?(?:async[ \t]+)?(?:fn|mod)\b"),
     "ruby": re.compile(
-        r"(?:[fx]?(?:it|specify|example|scenario|describe|context|feature)|test|def|class|module|RSpec)\b"
+        r"(?:[fx]?(?:it|specify|example|scenario|describe|context|feature)|test|def|class|module|RSpec)\b(?![ \t]*=)"
     ),
-    "jvm": re.compile(r"[\w<>\[\], .@]*\b(?:fun\b.*|\w+[ \t]*\([^;]*|class\b.*)\{?[ \t]*$"),
+    # A declaration has a type or a modifier before its name; a block or a call over several lines is no unit.
+    "jvm": re.compile(
+        r"(?!(?:try|if|for|foreach|while|switch|catch|synchronized|else|do|using|lock|return|throw|new|await|case)\b)"
+        r"(?:[\w<>\[\], .@?]*\b(?:fun|class)\b.*|[\w<>\[\],.@?][\w<>\[\], .@?]*[ \t]\w+[ \t]*\([^;]*)\{?[ \t]*$"
+    ),
 }
 _FAMILY = {
     "javascript": "script",
@@ -30,6 +34,7 @@ _FAMILY = {
     "csharp": "jvm",
 }
 _WORN = re.compile(r"@|\[|#\[|\)|\}\)|\]|\"")
+_ATTRIBUTE = re.compile(r"@|\[|#\[")
 _CLOSES = re.compile(r"[)\]}]|end\b")
 
 
@@ -96,11 +101,16 @@ def _units(
     changed = [line for line in (*old[first : len(old) - last], *new[first : len(new) - last]) if line.strip()]
     level = min((_indent(line) for line in changed), default=10**6)
     tail = old[len(old) - last :] if last else []
+    ends = (
+        next((line for line in reversed(side[first : len(side) - last]) if line.strip()), "") for side in (old, new)
+    )
+    # What is worn belongs to the line below it.
+    worn = int(bool(tail) and any(_ATTRIBUTE.match(line.lstrip()) for line in ends))
     start = first
     if level == 0 or (family != "python" and changed):
         side = next((index for index in range(first, -1, -1) if _opens(unit, old, new, index, level)), -1)
         if side >= 0:
-            yield _with_worn(old, side) if side < first else side, last - _closing(family, tail, level)
+            yield _with_worn(old, side) if side < first else side, last - worn - _closing(family, tail[worn:], level)
     while start >= 0 and level > 0:
         start, level = _opening(unit, old, start, level)
         if start < 0:

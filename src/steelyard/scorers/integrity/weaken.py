@@ -8,6 +8,7 @@ from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
 from steelyard.scorers.integrity.model import NOTHING, Check, TestCase
+from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
@@ -44,8 +45,9 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
 
 
 def _loosened_lines(pair: Pair) -> list[Finding]:
-    """The same for a file that only line rules read: its lines stand for one test, and their text tells how strong."""
-    if pair.before.mode != "lines" or pair.after.mode != "lines":
+    """The same for a text without tests, or read by line rules: it stands for one test, what its lines say counts."""
+    by_lines = pair.before.mode == pair.after.mode == "lines"
+    if not by_lines and (pair.before.tests or pair.after.tests):
         return []
     was, now = (Counter(map(key, view.checks)) for view in (pair.before, pair.after))
     lost = [_by_text(check) for check in _take(list(pair.before.checks), was - now)[:MOST_COMPARED]]
@@ -67,12 +69,21 @@ def _by_text(check: Check) -> Check:
 def _vanished(
     before: list[_Placed], after: list[_Placed], matches: list[tuple[_Placed, _Placed]], kept: set[str]
 ) -> list[Finding]:
-    """Tests that are gone, where fewer new ones came: a rewritten test is no loss, a deleted one is."""
+    """Tests that are gone, where fewer new ones came: a rewritten or merged test is no loss, a deleted one is."""
     known = {id(item) for match in matches for item in match}
     gone = [item for item in before if id(item) not in known and _is_real(item)]
-    new = sum(item.test.cases or 1 for item in after if id(item) not in known and _is_real(item))
+    new = [item for item in after if id(item) not in known and _is_real(item)]
     gone = [item for item in gone if not all(key(check) in kept for check in item.test.checks if check.counts)]
-    return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone] if len(gone) > new else []
+    if len(gone) <= sum(item.test.cases or 1 for item in new):
+        return []
+    gained = sum(max(0, _able(now) - _able(was)) for was, now in matches) + sum(map(_able, new))
+    if gained >= sum(map(_able, gone)):
+        return []
+    return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone]
+
+
+def _able(item: _Placed) -> int:
+    return sum(check.counts for check in item.test.checks)
 
 
 def _is_real(item: _Placed) -> bool:
@@ -227,16 +238,21 @@ def _fewer_cases(old: _Placed, new: _Placed) -> list[Finding]:
 
 
 def _shadowed(before: list[_Placed], after: list[_Placed]) -> list[Finding]:
-    """A second test of the same name in the same place: the first never runs."""
+    """A second function of the same name in the same place: the first never runs. Titles may be said twice."""
     were = Counter((item.pair.path, item.test.name) for item in before)
     seen: Counter[tuple[str, str]] = Counter()
     findings = []
     for item in after:
         place = (item.pair.path, item.test.name)
         seen[place] += 1
-        if seen[place] == 2 and were[place] == 1 and item.test.collected and not item.test.name.startswith("<"):
+        if seen[place] == 2 and were[place] == 1 and item.test.collected and _replaces(item):
             findings.append(_finding("shadowed", item, "replaces a test of the same name", "1 test", "2 tests"))
     return findings
+
+
+def _replaces(item: _Placed) -> bool:
+    """Whether a second function of this name takes the first one's place, as only some languages have it."""
+    return family_of(item.pair.path) in {"python", "ruby"} and item.test.name.replace(".", "_").isidentifier()
 
 
 def _finding(rule: str, place: _Placed, what: str, before: str, after: str, line: int | None = None) -> Finding:
