@@ -231,6 +231,7 @@ def test_places_that_are_no_files_are_refused(tmp_path: Path) -> None:
         ([tmp_path], "is a directory"),
         ([tmp_path / "none.jsonl"], "no such file"),
         ([], "no records file"),
+        ([write(tmp_path / "r.csv", ["run_id,task_id"])], "not from .csv files"),
     ):
         with pytest.raises(InputError, match=words):
             read_records(paths)
@@ -238,6 +239,17 @@ def test_places_that_are_no_files_are_refused(tmp_path: Path) -> None:
     write_records([record("t", "a")], tmp_path / "b.parquet")
     with pytest.raises(InputError, match="not both at once"):
         read_records([tmp_path / "a.jsonl", tmp_path / "b.parquet"])
+
+
+def test_a_number_that_is_not_finite_is_written_as_null(tmp_path: Path) -> None:
+    """JSON has no NaN: a composite that is none, and one deep in a field of the record's own."""
+    fields = {**record("t", "a").document(), "composite": float("nan"), "own": [{"x": float("inf")}]}
+
+    write_records([RunRecord.model_validate(fields)], tmp_path / "r.jsonl")
+
+    written = json.loads((tmp_path / "r.jsonl").read_text())
+    assert written["composite"] is None
+    assert written["own"] == [{"x": None}]
 
 
 def test_jsonl_goes_round_without_a_change(tmp_path: Path) -> None:

@@ -57,6 +57,16 @@ class Stopped(Scorer):
         raise InfraError("interrupted", "stopped")
 
 
+class Unmade(Scorer):
+    """A scorer whose grade was made past every check."""
+
+    type: Literal["unmade"] = "unmade"
+
+    def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
+        """A grade with a verdict that does not exist."""
+        return Grade.model_construct(verdict="MAYBE", detail=5)  # type: ignore[arg-type]  # that is the mistake
+
+
 class Late(Scorer):
     """A scorer that uses the sandbox and notes when it ran."""
 
@@ -104,6 +114,7 @@ def test_static_scorers_run_first_and_answers_keep_their_order() -> None:
         (Broken(name="bad"), "KeyError: 'no such\\nthing'"),
         (Wrong(name="bad"), "answers with a Grade, this one with bool"),
         (Leaving(name="bad"), "the scorer itself crashed: SystemExit: 5"),
+        (Unmade(name="bad"), "verdict"),
     ],
 )
 def test_a_broken_scorer_fails_closed_and_stops_nobody(scorer: Scorer, said: str) -> None:

@@ -35,6 +35,20 @@ def tar_bytes(*members: tarfile.TarInfo, data: bytes = b"") -> bytes:
     return out.getvalue()
 
 
+def test_an_encrypted_zip_is_refused_by_name(tmp_path: Path) -> None:
+    """Its entry is named, and what to give instead."""
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as out:
+        out.writestr("a.py", "x")
+    data = bytearray((tmp_path / "x.zip").read_bytes())
+    data[6] |= 1  # the flag of the local entry
+    data[data.index(b"PK\x01\x02") + 8] |= 1  # and of the directory's
+    (tmp_path / "x.zip").write_bytes(data)
+    (tmp_path / "tree").mkdir()
+
+    with pytest.raises(InputError, match=r"'a\.py' is encrypted; give"):
+        unpack(tmp_path / "x.zip", tmp_path / "tree")
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """An empty directory with a neighbour that must stay empty."""

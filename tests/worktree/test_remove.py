@@ -1,7 +1,10 @@
 """A directory that an agent could write to is removed, whatever it became."""
 
 import os
+import subprocess
 from pathlib import Path
+
+import pytest
 
 from steelyard.worktree.remove import remove_tree
 
@@ -39,3 +42,18 @@ def test_a_link_or_nothing_in_its_place_is_fine(tmp_path: Path) -> None:
     remove_tree(tmp_path / "tree")
 
     assert (tmp_path / "outside").is_dir()
+
+
+def test_files_that_may_not_be_changed_go_too(tmp_path: Path) -> None:
+    """`chattr +i` on a file, and `+a` on a directory: what is in them, beside them and below them is gone."""
+    (tmp_path / "tree/held/inner").mkdir(parents=True)
+    for name in ("a", "held/b", "held/inner/c", "z"):
+        (tmp_path / "tree" / name).write_text("x")
+    for flag, name in (("+i", "a"), ("+i", "held/inner/c"), ("+a", "held")):
+        if subprocess.run(["chattr", flag, tmp_path / "tree" / name], check=False, capture_output=True).returncode:
+            remove_tree(tmp_path / "tree")
+            pytest.skip("this account or file system has no such flags")
+
+    remove_tree(tmp_path / "tree")
+
+    assert not (tmp_path / "tree").exists()

@@ -35,12 +35,10 @@ def register(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Import the files in one step; the same file again changes nothing."""
     from steelyard.interop.lines import Bad
+    from steelyard.interop.records import refuse_others
     from steelyard.wiring import open_store
 
-    for file in args.files:
-        if not file.exists() or file.is_dir():
-            what = "is a directory" if file.is_dir() else "no such file"
-            raise InputError(f"{file}: {what}; a file of run records is expected")
+    refuse_others(args.files)
     experiment = _experiment(args)
     bad = Bad()
     with open_store(read_settings()) as store:
@@ -105,7 +103,8 @@ def _refuse(bad: "Bad", done: "Imported") -> None:
         bad.add(place, [problem])
     left = f" ({bad.lines - len(bad.named)} not shown)" if bad.lines > len(bad.named) else ""
     count = f"{bad.lines} bad line{'s' if bad.lines > 1 else ''}{left}"
-    raise PlacedError("\n".join([*bad.named, f"{count}; nothing was imported: mend them and import again"]))
+    them = "them" if bad.lines > 1 else "it"
+    raise PlacedError("\n".join([*bad.named, f"{count}; nothing was imported: mend {them} and import again"]))
 
 
 def _answer(experiment: "Experiment", done: "Imported", *, as_json: bool) -> None:

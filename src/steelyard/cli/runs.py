@@ -53,7 +53,8 @@ def main(args: argparse.Namespace) -> int:
         return 0
     _show(rows)
     if more:
-        note(f"the newest {args.limit} are shown; --limit shows more")
+        shown = "newest run is" if args.limit == 1 else f"newest {args.limit} are"
+        note(f"the {shown} shown; --limit shows more")
     return 0
 
 

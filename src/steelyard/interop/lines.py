@@ -50,7 +50,8 @@ class Bad:
             return
         more = "" if self.lines < MOST_BAD else "; reading stopped there"
         count = f"{self.lines} bad line{'s' if self.lines > 1 else ''}{more}"
-        raise PlacedError("\n".join([*self.words(), f"{count}; mend them, or read the others with --skip-bad"]))
+        them = "them" if self.lines > 1 else "it"
+        raise PlacedError("\n".join([*self.words(), f"{count}; mend {them}, or read the others with --skip-bad"]))
 
 
 class Places:

@@ -14,6 +14,8 @@ from steelyard.domain.run_record import RunRecord
 from steelyard.errors import InputError
 from steelyard.interop.lines import Bad, iterate_lines, table_from_lines
 
+OTHERS = frozenset({".csv", ".tsv", ".gz", ".bz2", ".xz", ".zst", ".zip"})
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -29,9 +31,7 @@ def read_records(paths: Sequence[Path | str], *, skip_bad: bool = False, fast: b
     files = [Path(path) for path in paths]
     if not files:
         raise InputError("no records file was given")
-    for file in files:
-        if file.is_dir() or not file.exists():
-            raise InputError(f"{file}: {'is a directory' if file.is_dir() else 'no such file'}; a file is expected")
+    refuse_others(files)
     columnar = [file.suffix == ".parquet" for file in files]
     if any(columnar) and not all(columnar):
         raise InputError("give either JSON lines or Parquet files, not both at once")
@@ -46,6 +46,16 @@ def read_records(paths: Sequence[Path | str], *, skip_bad: bool = False, fast: b
     if len(table) == 0:
         raise InputError("\n".join([*bad.words(), f"{bad.lines} bad lines and no good one"]))
     return Reading(table, bad.lines, tuple(bad.words()))
+
+
+def refuse_others(files: Sequence[Path]) -> None:
+    """`InputError` for what is no file, or of a kind that run records are not read from."""
+    for file in files:
+        if file.is_dir() or not file.exists():
+            what = "is a directory" if file.is_dir() else "no such file"
+            raise InputError(f"{file}: {what}; a file of run records is expected")
+        if file.suffix.lower() in OTHERS:
+            raise InputError(f"{file}: run records are read from JSON lines or Parquet, not from {file.suffix} files")
 
 
 def _read_lines(files: list[Path], *, strict: bool, fast: bool) -> tuple[RecordTable, Bad]:

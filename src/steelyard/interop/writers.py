@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,18 @@ FIELDS = tuple(RunRecord.model_fields)
 
 def json_line(record: RunRecord) -> str:
     """A record as one line of JSON with the fields it was given; a number that is not finite is null."""
-    return json.dumps(record.document(), ensure_ascii=False, separators=(", ", ": "), allow_nan=False)
+    try:
+        return json.dumps(record.document(), ensure_ascii=False, separators=(", ", ": "), allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(record.document()), ensure_ascii=False, separators=(", ", ": "), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write_jsonl(records: Iterable[RunRecord], path: Path) -> int:

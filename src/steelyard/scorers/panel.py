@@ -86,7 +86,7 @@ def _asked(ask: Callable[[], Grade], what: str) -> tuple[Grade, bool]:
 def _checked(answer: object) -> Grade:
     if not isinstance(answer, Grade):
         raise TypeError(f"a scorer answers with a Grade, this one with {type(answer).__name__}")
-    return answer
+    return Grade.model_validate(dict(answer))  # one that was made past the checks is no answer either
 
 
 def _reason(error: BaseException) -> str:

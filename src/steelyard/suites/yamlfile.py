@@ -74,7 +74,7 @@ def read_yaml_text(text: str, about: str) -> tuple[Node, Problems]:
     except _Stop:
         problems.stop()
     if builder.root is None:
-        problems.add((1, 1), "", "the file is empty; `steelyard init` writes a suite to start from")
+        problems.add((1, 1), "", "the file is empty; `steelyard init` writes a suite with scorers to start from")
         problems.stop()
     assert builder.root is not None  # noqa: S101  # for the type checker: stop() has raised
     return builder.root, problems

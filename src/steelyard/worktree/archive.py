@@ -111,7 +111,9 @@ def unpack(archive: Path, tree: Path) -> None:
                 _untar(_Counted(_opened(raw, start), budget), archive, writer, tree)
     except _BROKEN as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{archive}: cannot be unpacked: {reason}") from error
+        raise InputError(
+            f"{archive}: cannot be unpacked: {reason}; a tar (plain, gz, bz2, xz, zst) or a zip is expected"
+        ) from error
 
 
 def _wanted(archive: Path, name: str) -> str | None:
@@ -184,6 +186,10 @@ def _unzip(raw: BinaryIO, archive: Path, writer: TreeWriter, budget: _Budget) ->
                 continue
             if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFLNK):
                 raise InputError(f"{archive}: the entry {member.filename!r} is a device or pipe; refused")
+            if member.flag_bits & 0x1:
+                raise InputError(
+                    f"{archive}: the entry {member.filename!r} is encrypted; give an archive without a password"
+                )
             with bundle.open(member) as stream:
                 source = cast("IO[bytes]", _Counted(stream, budget))
                 if stat.S_ISLNK(mode):

@@ -1,12 +1,17 @@
 """Removing a directory that an agent could write to: of any depth, with any rights, and no symlink is followed."""
 
+import fcntl
 import os
 import secrets
 import stat
+import struct
 from pathlib import Path
 
 from steelyard.errors import InfraError
 from steelyard.worktree.walk import open_directory
+
+# Linux: what `lsattr` shows and `chattr` sets; the numbers are those of 64-bit systems.
+_GET_FLAGS, _SET_FLAGS, _IMMUTABLE, _APPEND_ONLY = 0x80086601, 0x40086602, 0x10, 0x20
 
 
 def remove_tree(place: Path) -> None:
@@ -54,9 +59,35 @@ def remove_directory(parent: int, name: str) -> None:
 
 def _own_directory(parent: int, name: str) -> int | None:
     fd = open_directory(parent, name)
-    if fd is not None and os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
-        os.fchmod(fd, stat.S_IRWXU)
+    if fd is not None:
+        _unlock(fd)
+        if os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+            os.fchmod(fd, stat.S_IRWXU)
     return fd
+
+
+def _unlock(fd: int) -> None:
+    """Take back what makes a file or directory unchangeable (`chattr +i`, `+a`), where this account may."""
+    try:
+        flags = struct.unpack("l", fcntl.ioctl(fd, _GET_FLAGS, struct.pack("l", 0)))[0]
+        if flags & (_IMMUTABLE | _APPEND_ONLY):
+            fcntl.ioctl(fd, _SET_FLAGS, struct.pack("l", flags & ~(_IMMUTABLE | _APPEND_ONLY)))
+    except OSError:  # a file system without such flags, or an account without the right
+        return
+
+
+def _remove_file(directory: int, name: str) -> None:
+    try:
+        os.unlink(name, dir_fd=directory)
+    except PermissionError:
+        if not stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
+            raise
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
+        try:
+            _unlock(fd)
+        finally:
+            os.close(fd)
+        os.unlink(name, dir_fd=directory)
 
 
 def _remove_files(directory: int) -> list[str]:
@@ -67,5 +98,5 @@ def _remove_files(directory: int) -> list[str]:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
             else:
-                os.unlink(entry.name, dir_fd=directory)
+                _remove_file(directory, entry.name)
     return folders
