@@ -184,3 +184,13 @@ def test_a_line_for_old_compilers_is_no_second_build_tag() -> None:
     after = before.replace("linux\n", "linux\n// +build linux\n")
 
     assert "FAIL" not in _verdicts("scale_test.go", before, after)
+
+
+def test_a_tag_for_new_compilers_beside_the_old_one_is_none_either() -> None:
+    """`//go:build` put above the `// +build` that was there, as gofmt does, in a file of any length."""
+    tests = "".join(f"func TestAdd{n}(t *testing.T) {{\n\tassert.Equal(t, {n}, Add({n}))\n}}\n\n" for n in range(90))
+    before = f"// Copyright\n\n// +build linux\n\npackage scale\n\n{tests}"
+
+    after = before.replace("// +build", "//go:build linux\n// +build")
+
+    assert "FAIL" not in _verdicts("scale/add_test.go", before, after)

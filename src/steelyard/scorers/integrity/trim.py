@@ -52,7 +52,9 @@ def pieces(family: str, before: str, after: str) -> Iterator[Piece]:
     if min(len(before), len(after)) > SMALL and before != after:
         old, new = before.split("\n"), after.split("\n")
         first, last = _common(old, new)
-        if not _in_quotes(family, old, first):
+        # Go's build tags stand above the package and belong together.
+        tagged = family == "go" and not any(line.startswith("package ") for line in old[:first])
+        if not tagged and not _in_quotes(family, old, first):
             unit = _UNIT[_FAMILY.get(family, family)]
             for start, end in _units(family, unit, old, new, first, last):
                 yield Piece(*("\n" * start + "\n".join(side[start : len(side) - end]) for side in (old, new)))
