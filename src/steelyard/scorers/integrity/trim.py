@@ -7,8 +7,10 @@ that opens a string or a bracket which the rest would have to close does not, an
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 SMALL = 600
+MOST = 6  # parts that are tried before the whole
 _UNIT = {
     "python": re.compile(r"(?:async[ \t]+def|def|class)\b"),
     "script": re.compile(
@@ -56,7 +58,7 @@ def pieces(family: str, before: str, after: str) -> Iterator[Piece]:
         tagged = family == "go" and not any(line.startswith("package ") for line in old[:first])
         if not tagged and not _in_quotes(family, old, first):
             unit = _UNIT[_FAMILY.get(family, family)]
-            for start, end in _units(family, unit, old, new, first, last):
+            for start, end in islice(_units(family, unit, old, new, first, last), MOST):
                 yield Piece(*("\n" * start + "\n".join(side[start : len(side) - end]) for side in (old, new)))
     yield whole
 
