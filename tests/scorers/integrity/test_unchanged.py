@@ -8,6 +8,7 @@ import pytest
 from steelyard.scorers.integrity.analyse import analyser_for
 from steelyard.scorers.integrity.lines import RULES
 from steelyard.scorers.integrity.unchanged import without_unchanged
+from tests.scorers.integrity.build import ASSERTIONS, SKIPS, evidence
 from tests.scorers.integrity.samples import samples
 
 PYTHON = [
@@ -35,7 +36,7 @@ def emptied(family: str, before: str, after: str) -> tuple[str, str]:
     """Both sides; it is a mistake if nothing went."""
     found = without_unchanged(family, before, after)
     assert found is not None
-    return found
+    return found.before, found.after
 
 
 @pytest.mark.parametrize("family", WHOLE)
@@ -106,7 +107,7 @@ def test_a_unit_that_leaves_something_open_stays(unit: str) -> None:
 
     found = without_unchanged("python", before, before.replace("(7)", "(77)"))
 
-    assert found is None or found[0].startswith(unit[:20])
+    assert found is None or found.before.startswith(unit[:20])
 
 
 EDITS: tuple[Callable[[str], str], ...] = (
@@ -142,3 +143,70 @@ def test_the_words_of_a_rule_miss_none_of_its_matches() -> None:
             for rule in (RULES[family].check, RULES[family].skip):
                 found = [match.span() for match in rule.matches(text)]
                 assert found == [match.span() for match in rule.pattern.finditer(text)], sample.kind
+
+
+HIDING = {
+    "python, a string that ends in a new function": (
+        "tests/test_a.py",
+        "assert value == 20\n",
+        '    hidden = """\n',
+        "@pytest.mark.parametrize('n', [1, 30])",
+        'def more(): pass """\n\n\n',
+    ),
+    "javascript, a comment that ends in a new test": (
+        "a.test.js",
+        "toBe(20)\n  })",
+        " /*",
+        "  it('weighs 30'",
+        "  it(1) // */\n",
+    ),
+    "python, a string": (
+        "tests/test_a.py",
+        "assert value == 20\n",
+        '    hidden = """\n',
+        "@pytest.mark.parametrize('n', [1, 30])",
+        'import re """\n',
+    ),
+    "javascript, a comment": ("a.test.js", "toBe(20)\n  })", " /*", "  it('weighs 30'", "import x */\n"),
+    "javascript, a template": ("a.test.js", "toBe(20)\n  })", "; say(/`/, `", "  it('weighs 30'", "import x `)\n"),
+    "csharp, a comment": (
+        "ATests.cs",
+        "Weigh(20));\n    }",
+        " /*",
+        "    [Fact]\n    public void Weighs30",
+        "using x */\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", HIDING)
+def test_unchanged_tests_that_are_lost_between_changed_lines_are_missed(how: str) -> None:
+    """A changed test opens a string or comment, and a harmless-looking line closes it after ten others."""
+    path, place, opening, until, closing = HIDING[how]
+    before = WHOLE[analyser_for(path).family]
+    after = before.replace(place, place + opening).replace(until, closing + until)
+    seen = evidence({path: before}, {path: after})
+
+    assert "FAIL" in {SKIPS.score(seen, None).verdict, ASSERTIONS.score(seen, None).verdict}
+
+
+@pytest.mark.parametrize(
+    ("path", "one", "other"),
+    [
+        ("tests/test_a.py", 'x = """\n\n"""\n', "x = 1\n\ny = 2\n"),
+        ("tests/test_a.py", "x = 'a\\\n\\\nb'\n", "x = 1\n\ny = 2\n"),
+        ("a.test.js", "f(1) /*\n\n*/\nf(2)\n", "f(1)\n\nf(2)\n"),
+        ("a.test.js", "f(/`/, `\n\n`)\n", "f(1)\n\nf(2)\n"),
+        ("a.test.js", "if (false) { f('}')\n\nf('{') }\n", "f(1)\n\nf(2)\n"),
+        ("a.test.js", "never(() => {\n\n})\n", "describe(() => {\n\n})\n"),
+        ("a_spec.rb", "x = <<X\n\nX\n", "x = 1\n\ny = 2\n"),
+        ("a.rs", 'fn a() { f("\n\n") }\n', "fn a() {}\n\nfn b() {}\n"),
+    ],
+)
+def test_what_stands_around_a_line_is_told(path: str, one: str, other: str) -> None:
+    """A line inside a string, a comment, a block or another call is not where it was."""
+    analyser = analyser_for(path)
+    views = [analyser.syntax(text, "", (1,)) for text in (one, other)]
+
+    assert [view.note for view in views] == ["", ""]
+    assert views[0].around != views[1].around

@@ -19,6 +19,8 @@ from steelyard.scorers.integrity.trim import Piece, pieces
 from steelyard.scorers.integrity.unchanged import without_unchanged
 
 _BUILD_TAG = re.compile(r"// ?(?:go:build|\+build)\b(?!.*\bignore\b)")
+# What begins a string or a comment that may go over several lines, in any of the languages.
+_LONG = re.compile(r"\"\"\"|'''|`|/\*|=begin|<<[-~\"'A-Z]|@\"|r#*\"|%[qQwWiIrsx]?[^\w\s%]")
 CACHED_CHARS = 32_000_000
 SYNTAX_CHARS = 500_000
 
@@ -140,9 +142,11 @@ def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> t
             whole = piece.before == before
             size += len(piece.before) - piece.before.count("\n") + len(piece.after) - piece.after.count("\n")
             given = ("", "") if whole and analyser.family == "python" else context
-            first = analyser.syntax(piece.before, given[0])
-            views = (first, first if first.note == TOO_SLOW else analyser.syntax(piece.after, given[1]))
-            if not any(view.note for view in views) and (whole or not _repeats(views, after)):
+            first = analyser.syntax(piece.before, given[0], piece.lines[0])
+            slow = first.note == TOO_SLOW
+            views = (first, first if slow else analyser.syntax(piece.after, given[1], piece.lines[1]))
+            same = first.around == views[1].around  # what was left out is still what it was
+            if same and not any(view.note for view in views) and (whole or not _repeats(views, after)):
                 return *views, size
             if all(view.note == TOO_LARGE for view in views):
                 break  # and so is the whole
@@ -152,8 +156,10 @@ def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> t
         if all(view.mode == "syntax" for view in views):
             return *views, size
     said = next((view.note for view in views if view.note), "")
-    small = without_unchanged(analyser.family, before, after) or (before, after)
-    return analyser.lines(small[0], said), analyser.lines(small[1], said), size
+    emptied = without_unchanged(analyser.family, before, after)
+    if emptied is not None and not _LONG.search(emptied.after):  # nothing that is left reaches over what is not
+        before, after = emptied.before, emptied.after
+    return analyser.lines(before, said), analyser.lines(after, said), size
 
 
 def _parts(family: str, before: str, after: str) -> Iterator[Piece]:
@@ -161,7 +167,7 @@ def _parts(family: str, before: str, after: str) -> Iterator[Piece]:
     for piece in pieces(family, before, after):
         emptied = without_unchanged(family, piece.before, piece.after)
         if emptied is not None:
-            yield Piece(*emptied)
+            yield Piece(emptied.before, emptied.after, emptied.lines)
         if emptied is None or piece.before == before:
             yield piece
 

@@ -57,13 +57,17 @@ class TestCase:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One side of a file: every check and marker in it, and the tests they stand in."""
+    """One side of a file: every check and marker in it, and the tests they stand in.
+
+    `around`: what stands around some lines that were asked for.
+    """
 
     mode: Mode = "none"
     checks: tuple[Check, ...] = ()
     skips: tuple[Mark, ...] = ()
     tests: tuple[TestCase, ...] = ()
     note: str = ""
+    around: tuple[str, ...] = ()
 
 
 EMPTY = View()
@@ -76,10 +80,10 @@ class Analyser(Protocol):
     def family(self) -> str:
         """The language family it reads."""
 
-    def syntax(self, text: str, context: str = "") -> View:
+    def syntax(self, text: str, context: str = "", lines: tuple[int, ...] = ()) -> View:
         """What stands in the text by its syntax; where it can't be parsed, mode "none" and a note that says why.
 
-        `context` tells what the rest of its file defines.
+        `context` tells what the rest of its file defines; `View.around` what stands around these lines (from 0).
         """
 
     def context(self, text: str) -> str:

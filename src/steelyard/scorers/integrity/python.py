@@ -5,7 +5,7 @@ import gc
 import re
 import warnings
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from steelyard.scorers.integrity import tolerant
@@ -41,7 +41,7 @@ class Python:
         named = [",".join(sorted(names)) for names in (_names_that_assert(text), _bases(text))]
         return "\n".join([*(line.strip() for line in _BINDINGS.findall(text)), f"# {named[0]}", f"# {named[1]}"])
 
-    def syntax(self, text: str, context: str = "") -> View:
+    def syntax(self, text: str, context: str = "", lines: tuple[int, ...] = ()) -> View:
         """By syntax; statement by statement where the whole does not parse."""
         if len(text) > MAX_CHARS:
             return View(note=TOO_LARGE)
@@ -49,7 +49,8 @@ class Python:
         if tree is None:
             return View(note=note)
         try:
-            return _Module(tree, text, context, note).view()
+            view = _Module(tree, text, context, note).view()
+            return replace(view, around=_around(tree, text, lines)) if lines else view
         except (RecursionError, MemoryError):
             return View(note="nested too deep to parse")
 
@@ -97,6 +98,17 @@ def _names_that_assert(text: str) -> set[str]:
         else:
             found.add(name)
     return {name for name in found if name and not name.startswith("test")}
+
+
+def _around(tree: ast.Module, text: str, lines: tuple[int, ...]) -> tuple[str, ...]:
+    """Whether a string goes over each of these lines; blocks are told by indentation, which can't be hidden."""
+    if not any(sign in text for sign in ('"""', "'''", "\\\n")):
+        return ("",) * len(lines)
+    inside: set[int] = set()
+    for node in walk(tree):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno and node.end_lineno > node.lineno:
+            inside.update(range(node.lineno, node.end_lineno - 1))
+    return tuple("a string" if line in inside else "" for line in lines)
 
 
 def _bases(text: str) -> set[str]:

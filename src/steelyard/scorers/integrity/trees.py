@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
 from operator import sub
@@ -18,6 +18,7 @@ from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, 
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
+LONGEST = 400
 BLOCKS = frozenset({
     "statement_block", "block", "program", "source_file", "body_statement", "statement_list", "do_block", "then",
     "arrow_function", "lambda_expression", "function_body", "class_body", "declaration_list", "compilation_unit",
@@ -42,7 +43,7 @@ class Trees:
             return ""
         return "marks tests" if marks_tests(text) else "names tests"
 
-    def syntax(self, text: str, context: str = "") -> View:
+    def syntax(self, text: str, context: str = "", lines: tuple[int, ...] = ()) -> View:
         """By syntax, where the text parses and the grammar is installed."""
         loaded = load(self.family)
         if loaded is None:
@@ -58,7 +59,8 @@ class Trees:
             return View(note=TOO_SLOW)
         if tree is None or tree.root_node.has_error:
             return View(note="does not parse")
-        return _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
+        view = _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
+        return replace(view, around=_around(tree.root_node, raw, lines)) if lines else view
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
@@ -193,6 +195,21 @@ _HELPER = Rule(
     re.compile("check|verify|assert|expect|ensure|validate|must|should|test"),
     re.compile(r"(?<![\w.$])((?:check|verify|assert|expect|ensure|validate|must|should|test)_?[A-Z_]\w*)!?[ \t]*\("),
 )
+
+
+def _around(root: Any, raw: bytes, lines: tuple[int, ...]) -> tuple[str, ...]:
+    """The kinds and first lines of all that reaches over each of these lines."""
+    found = []
+    for line in lines:
+        node = root.descendant_for_point_range((line, 0), (line, 0))
+        chain = []
+        while node is not None and node.parent is not None:
+            start = node.start_byte
+            end = raw.find(b"\n", start, node.end_byte)
+            chain.append(f"{node.type} {raw[start : end if end >= 0 else node.end_byte][:LONGEST]!r}")
+            node = node.parent
+        found.append("; ".join(chain))
+    return tuple(found)
 
 
 def _name(tests: list[Region], place: int) -> str:

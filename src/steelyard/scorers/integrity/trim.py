@@ -42,10 +42,14 @@ _CLOSES = re.compile(r"[)\]}]|end\b")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The same part of both sides; of the lines before it only the ends are there, so that lines keep their numbers."""
+    """The same part of both sides; of the lines before it only the ends are there, so that lines keep their numbers.
+
+    `lines`: of each side the lines where something was left out that stands on both.
+    """
 
     before: str
     after: str
+    lines: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 
 
 def pieces(family: str, before: str, after: str) -> Iterator[Piece]:
@@ -59,7 +63,8 @@ def pieces(family: str, before: str, after: str) -> Iterator[Piece]:
         if not tagged and not _in_quotes(family, old, first):
             unit = _UNIT[_FAMILY.get(family, family)]
             for start, end in islice(_units(family, unit, old, new, first, last), MOST):
-                yield Piece(*("\n" * start + "\n".join(side[start : len(side) - end]) for side in (old, new)))
+                parts = ["\n" * start + "\n".join(side[start : len(side) - end]) for side in (old, new)]
+                yield Piece(parts[0], parts[1])
     yield whole
 
 

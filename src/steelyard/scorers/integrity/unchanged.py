@@ -3,12 +3,18 @@
 A unit goes only where both sides have it, letter for letter, in the same place (under the same headings, between the
 same lines), and where it leaves no string, comment or bracket open or closed that was not. Line ends stay, so that
 every other line keeps its number.
+
+What is left may still decide what became of a unit: a changed test above it may open a comment, a string or a block
+that a changed test below it closes. `Emptied.lines` tells where units went, so that a reader can compare what stands
+around those places on both sides.
 """
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 
 SMALL = 2_000
 DEEPEST = 6
@@ -36,7 +42,7 @@ _WORN = {"python": "@", "jvm": "[@[]", "rust": r"#\["}
 # Lines that change nothing about the tests around them. What a test framework is called here does.
 _PLAIN = re.compile(
     r"[ \t]*(?:$|(?:#(?!\[)|//)(?!.*\*/)"
-    r"|(?:import|from|using|use)\b(?!.*(?:pytest|unittest|nose|skip|mark|ignore|test\b)).*$"
+    r"|(?:import|from|using|use)\b(?!.*(?:pytest|unittest|nose|skip|mark|ignore|test\b|[=(`]|;.|\*/|\"\"\"|''')).*$"
     r"|(?:[\w.]+[ \t]+)?\"[\w./-]+\"$)"
 )
 _LONG = {"python": ('"""', "'''"), "script": ("`",), "go": ("`",), "jvm": ('"""',), "rust": ('"',)}
@@ -55,14 +61,42 @@ class _Unit:
     group: bool
 
 
-def without_unchanged(family: str, before: str, after: str) -> tuple[str, str] | None:
+@dataclass(frozen=True, slots=True)
+class Emptied:
+    """Both sides without their common units, and of each side the lines (from 0) where such a unit began.
+
+    Of units that stand next to each other on both sides the first is named for all.
+    """
+
+    before: str
+    after: str
+    lines: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def without_unchanged(family: str, before: str, after: str) -> Emptied | None:
     """Both sides with their common units emptied; None where there is nothing to empty, or little to gain."""
     if min(len(before), len(after)) <= SMALL or before == after:
         return None
     kind = _FAMILY.get(family, family)
     gone: tuple[list[_Unit], list[_Unit]] = ([], [])
     _match(kind, (before, after), ((0, len(before)), (0, len(after))), gone, 0)
-    return (_emptied(kind, before, gone[0]), _emptied(kind, after, gone[1])) if gone[0] else None
+    if not gone[0]:
+        return None
+    lines = _places(before, after, sorted(zip(*gone, strict=True), key=lambda pair: pair[0].start))
+    return Emptied(_emptied(kind, before, gone[0]), _emptied(kind, after, gone[1]), lines)
+
+
+def _places(before: str, after: str, pairs: list[tuple[_Unit, _Unit]]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The line where each run of neighbouring units begins, on both sides."""
+    starts = [list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0)) for text in (before, after)]
+    found: list[tuple[int, int]] = []
+    ends = (0, 0)
+    for old, new in pairs:
+        near = found and old.start >= ends[0] and new.start >= ends[1]
+        if not near or before[ends[0] : old.start].strip() or after[ends[1] : new.start].strip():
+            found.append((bisect_left(starts[0], old.start), bisect_left(starts[1], new.start)))
+        ends = (old.end, new.end)
+    return tuple(old for old, _ in found), tuple(new for _, new in found)
 
 
 def _match(
