@@ -150,30 +150,30 @@ HIDING = {
         "tests/test_a.py",
         "assert value == 20\n",
         '    hidden = """\n',
-        "@pytest.mark.parametrize('n', [1, 30])",
+        "@pytest.mark.parametrize('n', [1, 58])",
         'def more(): pass """\n\n\n',
     ),
     "javascript, a comment that ends in a new test": (
         "a.test.js",
         "toBe(20)\n  })",
         " /*",
-        "  it('weighs 30'",
+        "  it('weighs 58'",
         "  it(1) // */\n",
     ),
     "python, a string": (
         "tests/test_a.py",
         "assert value == 20\n",
         '    hidden = """\n',
-        "@pytest.mark.parametrize('n', [1, 30])",
+        "@pytest.mark.parametrize('n', [1, 58])",
         'import re """\n',
     ),
-    "javascript, a comment": ("a.test.js", "toBe(20)\n  })", " /*", "  it('weighs 30'", "import x */\n"),
-    "javascript, a template": ("a.test.js", "toBe(20)\n  })", "; say(/`/, `", "  it('weighs 30'", "import x `)\n"),
+    "javascript, a comment": ("a.test.js", "toBe(20)\n  })", " /*", "  it('weighs 58'", "import x */\n"),
+    "javascript, a template": ("a.test.js", "toBe(20)\n  })", "; say(/`/, `", "  it('weighs 58'", "import x `)\n"),
     "csharp, a comment": (
         "ATests.cs",
         "Weigh(20));\n    }",
         " /*",
-        "    [Fact]\n    public void Weighs30",
+        "    [Fact]\n    public void Weighs58",
         "using x */\n",
     ),
 }
@@ -181,7 +181,7 @@ HIDING = {
 
 @pytest.mark.parametrize("how", HIDING)
 def test_unchanged_tests_that_are_lost_between_changed_lines_are_missed(how: str) -> None:
-    """A changed test opens a string or comment, and a harmless-looking line closes it after ten others."""
+    """A changed test opens a string or comment, and a harmless-looking line closes it after many others."""
     path, place, opening, until, closing = HIDING[how]
     before = WHOLE[analyser_for(path).family]
     after = before.replace(place, place + opening).replace(until, closing + until)
