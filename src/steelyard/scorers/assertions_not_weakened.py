@@ -7,9 +7,7 @@ from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Finding, Grade, failed, not_applicable, passed
 from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
-from steelyard.scorers.integrity.analyse import notes, pairs
-from steelyard.scorers.integrity.compare import MAX_FINDINGS, removed_checks
-from steelyard.scorers.integrity.weaken import effective, weakenings
+from steelyard.scorers.integrity.sources import concerns_tests
 from steelyard.scorers.paths import files
 
 
@@ -23,6 +21,12 @@ class AssertionsNotWeakened(Scorer):
 
     def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
         """Count the assertions on both sides, then compare each test with itself."""
+        if not concerns_tests(evidence, self.test_globset):
+            return not_applicable("no test file changed")
+        from steelyard.scorers.integrity.analyse import notes, pairs
+        from steelyard.scorers.integrity.compare import MAX_FINDINGS, removed_checks
+        from steelyard.scorers.integrity.weaken import effective, weakenings
+
         changed = pairs(evidence, self.test_globset)
         if not changed:
             return not_applicable("no test file changed")

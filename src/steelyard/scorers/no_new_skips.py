@@ -6,8 +6,7 @@ from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Grade, failed, not_applicable, passed
 from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
-from steelyard.scorers.integrity.analyse import notes, pairs
-from steelyard.scorers.integrity.compare import MAX_FINDINGS, added_skips
+from steelyard.scorers.integrity.sources import concerns_tests
 from steelyard.scorers.paths import files
 
 
@@ -21,6 +20,11 @@ class NoNewSkips(Scorer):
 
     def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
         """Count the markers on both sides; what merely moved is not new."""
+        if not concerns_tests(evidence, self.test_globset):
+            return not_applicable("no test file changed")
+        from steelyard.scorers.integrity.analyse import notes, pairs
+        from steelyard.scorers.integrity.compare import MAX_FINDINGS, added_skips
+
         changed = pairs(evidence, self.test_globset)
         if not changed:
             return not_applicable("no test file changed")

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from pydantic import ValidationError
+
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Grade, ScorerResult, failed, not_applicable
 from steelyard.domain.suite import Task
@@ -39,7 +41,12 @@ def grade(
             continue
         followed = scorer.uses_sandbox and index != order[-1]
         answer, crashed, spoiled = _answer(scorer, evidence, sandbox, between if followed else None)
-        results[index] = _result(scorer, answer, crashed, max(0.0, clock() - started), evidence.task)
+        spent = max(0.0, clock() - started)
+        try:
+            results[index] = _result(scorer, answer, crashed, spent, evidence.task)
+        except (ValidationError, AttributeError) as error:  # a grade that was made past every check
+            answer = failed(f"the scorer itself crashed: {_reason(error)}")
+            results[index] = _result(scorer, answer, True, spent, evidence.task)
     return tuple(results[index] for index in range(len(scorers)))
 
 
@@ -86,7 +93,7 @@ def _asked(ask: Callable[[], Grade], what: str) -> tuple[Grade, bool]:
 def _checked(answer: object) -> Grade:
     if not isinstance(answer, Grade):
         raise TypeError(f"a scorer answers with a Grade, this one with {type(answer).__name__}")
-    return Grade.model_validate(dict(answer))  # one that was made past the checks is no answer either
+    return answer
 
 
 def _reason(error: BaseException) -> str:

@@ -30,21 +30,29 @@ def remove_tree(place: Path) -> None:
 
 
 def remove_directory(parent: int, name: str) -> None:
-    """Remove a directory of any depth and any rights: what is nested is first lifted to the top, level by level."""
-    top = _own_directory(parent, name)
+    """Remove a directory of any depth and any rights; where that is refused, once more with every lock taken off."""
+    try:
+        _remove(parent, name, locked=False)
+    except PermissionError:
+        _remove(parent, name, locked=True)
+
+
+def _remove(parent: int, name: str, *, locked: bool) -> None:
+    """What is nested is first lifted to the top, level by level."""
+    top = _own_directory(parent, name, locked=locked)
     if top is None:
         return
     unheard_of = f".lifted-{secrets.token_hex(8)}"  # a name that nobody could have taken before
     lifted = 0
     try:
-        while folders := _remove_files(top):
+        while folders := _remove_files(top, locked=locked):
             for folder in folders:
-                below = _own_directory(top, folder)
+                below = _own_directory(top, folder, locked=locked)
                 if below is None:
                     continue
                 try:
-                    for deeper in _remove_files(below):
-                        held = _own_directory(below, deeper)
+                    for deeper in _remove_files(below, locked=locked):
+                        held = _own_directory(below, deeper, locked=locked)
                         if held is not None:
                             os.close(held)
                         lifted += 1
@@ -57,12 +65,12 @@ def remove_directory(parent: int, name: str) -> None:
     os.rmdir(name, dir_fd=parent)
 
 
-def _own_directory(parent: int, name: str) -> int | None:
+def _own_directory(parent: int, name: str, *, locked: bool) -> int | None:
     fd = open_directory(parent, name)
-    if fd is not None:
+    if fd is not None and locked:
         _unlock(fd)
-        if os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
-            os.fchmod(fd, stat.S_IRWXU)
+    if fd is not None and os.fstat(fd).st_mode & stat.S_IRWXU != stat.S_IRWXU:
+        os.fchmod(fd, stat.S_IRWXU)
     return fd
 
 
@@ -76,21 +84,16 @@ def _unlock(fd: int) -> None:
         return
 
 
-def _remove_file(directory: int, name: str) -> None:
-    try:
-        os.unlink(name, dir_fd=directory)
-    except PermissionError:
-        if not stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
-            raise
+def _unlock_file(directory: int, name: str) -> None:
+    if stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode):
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=directory)
         try:
             _unlock(fd)
         finally:
             os.close(fd)
-        os.unlink(name, dir_fd=directory)
 
 
-def _remove_files(directory: int) -> list[str]:
+def _remove_files(directory: int, *, locked: bool) -> list[str]:
     """Remove what is no directory and name the rest."""
     folders = []
     with os.scandir(directory) as entries:
@@ -98,5 +101,7 @@ def _remove_files(directory: int) -> list[str]:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.name)
             else:
-                _remove_file(directory, entry.name)
+                if locked:
+                    _unlock_file(directory, entry.name)
+                os.unlink(entry.name, dir_fd=directory)
     return folders

@@ -25,6 +25,16 @@ class Source:
     note: str = ""
 
 
+def concerns_tests(evidence: Evidence, globs: tuple[str, ...]) -> bool:
+    """Whether a changed file may hold tests, by its path alone; most changes load nothing more of this folder."""
+    for change in evidence.diff.files:
+        if any(is_test_path(path, globs) for path in change.paths):
+            return True
+        if not globs and may_hold_inline_tests(change.path):
+            return True
+    return False
+
+
 def sources(evidence: Evidence, globs: tuple[str, ...]) -> list[Source]:
     """Every changed test file; a file that stops being a test by its new path counts as gone."""
     found = []
