@@ -86,6 +86,16 @@ SECRET = [
     "APP_KEY=base64:zQ81kLm20Qp7Rt5vZx81kLm20Qp7Rt5vZx81kLm20Q=",
     "secret_key_base: " + "9f86d081884c7d65" * 8,
     "smtp://me@host:Zq81kLm20@mail.internal:465",
+    # names of two words, arguments without a name, statements, quotes in a string in a string
+    "Secret key: q8Zr2LmX9vTwQ1pYk4BnZ7xC",
+    "the API token is q8Zr2LmX9vTwQ1pYk4BnZ7xC",
+    "    , consumer_key: 'q8zr2lmx9vtw4b1p'",
+    "client = OAuth1('q8Zr2LmX9vTw',\n                'Zx81kLm20Qp7Rt5vq8Zr2LmX9v')",
+    "CREATE USER shop WITH ENCRYPTED PASSWORD 'Zq81kLm20';",
+    "GRANT ALL ON shop.* TO me@host IDENTIFIED BY 'Zq81kLm20';",
+    "argv = %w(--secret Q8ZR2LMX9VTW4B7P)",
+    r"'  clientSecret: \\'Zx81kLm20Qp7Rt5vq8Zr2LmX\\','",
+    "jsapi_ticket = 'q8Zr2LmX9vTwQ1pYk4BnZ7xC-Zx81kLm20Qp7Rt5vq8Zr2LmX9v'",
 ]
 
 ORDINARY = [
@@ -167,4 +177,12 @@ ORDINARY = [
     "  SendBirdSDK: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
     "  CameraKit: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
     'SetSysctl = "q8zr2lmx9vtwq1pyk4bnz7xc"',
+    # what looks like the rules for two words, arguments, statements and encoded keys
+    "the secret key is kept in vault_2024_primary_eu_central_1",
+    "access token: see docs/2024/how-to-renew-tokens-2.md",
+    "OAuth1(client_key_2, client_secret_2)",
+    "ALTER ROLE shop WITH PASSWORD 'changeme';",
+    "password_validators = ['auth.password_2']",
+    'ticket = "https://tracker.internal/browse/PROJ-20241/comments/100234"',
+    "https://app.host/view?r=eyJrIjoiOWY4NmQwODEtODg0Yy00ZDY1LTlhMmYtZWFhMGM1NWFkMDE1IiwidCI6IjlmODZkMDgxIiwiYyI6OX0",
 ]
