@@ -170,6 +170,8 @@ def read_fd(fd: int, expected: int, limit: int | None = None) -> bytes:
             break
         parts.append(chunk)
         size += len(chunk)
+        if size == expected:  # one byte more was asked for, and there was none
+            break
         if want <= len(chunk):  # it grew: go on in larger steps
             expected = size + MIB
     return parts[0] if len(parts) == 1 else b"".join(parts)
