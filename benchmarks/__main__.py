@@ -1,7 +1,7 @@
-"""python -m benchmarks [NAME…]: runs the benchmarks and writes their tables to benchmarks/RESULTS.md.
+"""python -m benchmarks [NAME…] [OPTION…]: runs the benchmarks and writes their tables to benchmarks/RESULTS.md.
 
 Each benchmark is a module here with `main(argv)` that prints Markdown. Run alone, a benchmark replaces only its own
-section.
+section. Options are the benchmark's own, and go with one name.
 """
 
 import compileall
@@ -38,7 +38,10 @@ TITLES = {
 def main() -> None:
     """Run the named benchmarks, or all."""
     there = [name for name in TITLES if (HERE / f"{name}.py").exists()]
-    wanted = sys.argv[1:] or there
+    first = next((place for place, word in enumerate(sys.argv) if place and word.startswith("-")), len(sys.argv))
+    wanted, options = sys.argv[1:first] or there, sys.argv[first:]
+    if options and len(wanted) != 1:
+        raise SystemExit(f"{options[0]}: options go with one benchmark: `python -m benchmarks integrity --help`")
     unknown = set(wanted) - set(there)
     if unknown:
         raise SystemExit(f"no such benchmark: {', '.join(sorted(unknown))}; there are: {', '.join(there)}")
@@ -46,11 +49,13 @@ def main() -> None:
     for name in wanted:
         print(f"running {name} …", file=sys.stderr, flush=True)
         code = f"import sys; from benchmarks.{name} import main; main(sys.argv[1:])"
-        done = subprocess.run([sys.executable, "-c", code], cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
+        words = [sys.executable, "-c", code, *options]
+        done = subprocess.run(words, cwd=HERE.parent, stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise SystemExit(f"benchmark {name} failed")
         print(done.stdout)
-        _write(name, done.stdout.strip())
+        if "--help" not in options:
+            _write(name, done.stdout.strip())
 
 
 def _write(name: str, text: str) -> None:
