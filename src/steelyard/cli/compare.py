@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.cli.output import emit_json, note, say
+from steelyard.cli.output import answer, emit_json, note, say
 from steelyard.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def exit_code(comparison: "Comparison") -> int:
 
 def _answer(comparison: "Comparison", args: argparse.Namespace, kind: str) -> None:
     if args.output is None and kind == "json":  # programs ask for this: nothing of the reports is loaded
-        emit_json(comparison.model_dump(mode="json"))
+        answer(comparison.model_dump_json(indent=2) + "\n")
         return
     from steelyard.cli.files import write_whole
     from steelyard.reports.render import render

@@ -1,7 +1,5 @@
 """A comparison in the format that was asked for."""
 
-import json
-
 from steelyard.domain.comparison import Comparison
 from steelyard.errors import InputError
 from steelyard.reports.regressed import Link
@@ -13,7 +11,7 @@ FORMATS = ("text", "json", "md", "html")
 def render(comparison: Comparison, format: str, *, link: Link | None = None, colour: bool = False) -> str:  # noqa: A002  # the word people use
     """The report as a string; the same comparison gives the same bytes."""
     if format == "json":
-        return json.dumps(comparison.model_dump(mode="json"), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        return comparison.model_dump_json(indent=2) + "\n"
     view = view_of(comparison, link)
     if format == "text":
         from steelyard.reports import text
