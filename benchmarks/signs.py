@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.formulas.secret_lines import ORDINARY, SECRET
 from tests.scorers.harness.benign import BENIGN
 from tests.scorers.harness.hostile import HOSTILE
+from tests.scorers.harness.hostile_runners import MORE_HOSTILE
 from tests.scorers.harness.support import evidence_of
 
 from steelyard.formulas.secret_rules import rules
@@ -42,9 +43,10 @@ def main(argv: list[str]) -> None:
 
 
 def _harness() -> None:
-    seen = sum(HARNESS.score(evidence_of(before, after), None).verdict == "FAIL" for _, _, before, after in HOSTILE)
+    bent = HOSTILE + MORE_HOSTILE
+    seen = sum(HARNESS.score(evidence_of(before, after), None).verdict == "FAIL" for _, _, before, after in bent)
     wrong = sum(HARNESS.score(evidence_of(before, after), None).verdict == "FAIL" for _, before, after in BENIGN)
-    print(f"| harness_unmodified | shipped samples | {seen} of {len(HOSTILE)} | {wrong} of {len(BENIGN)} |")
+    print(f"| harness_unmodified | shipped samples | {seen} of {len(bent)} | {wrong} of {len(BENIGN)} |")
 
 
 def _labelled(name: str, text: str) -> None:
