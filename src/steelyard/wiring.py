@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,9 +63,10 @@ class Choices:
 @contextmanager
 def open_lab(settings: Settings, choices: Choices) -> Iterator[Lab]:
     """The lab, with a scratch place that is gone afterwards."""
+    from steelyard.worktree.patches import Patches
     from steelyard.worktree.template import Templates
 
-    with scratch_place(settings) as scratch:
+    with scratch_place(settings) as scratch, closing(Patches(scratch / "patches")) as patches:
         yield Lab(
             provider=choices.provider,
             templates=Templates(scratch / "templates"),
@@ -76,6 +77,7 @@ def open_lab(settings: Settings, choices: Choices) -> Iterator[Lab]:
             environ=choices.environ,
             judge=choices.judge,
             observer=choices.observer,
+            patches=patches,
         )
 
 

@@ -2,13 +2,15 @@
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from steelyard.domain.suite import Seed
 from steelyard.worktree.diff import CapturedChange, capture
+from steelyard.worktree.patches import Patches
 from steelyard.worktree.template import Template, Templates
 
 FILES = {
@@ -73,7 +75,8 @@ def tree(tmp_path: Path, template: Template) -> Path:
 
 
 @pytest.fixture
-def captured(tmp_path: Path, template: Template, tree: Path) -> Callable[[], CapturedChange]:
-    """Capture the run's tree as it is now; may be called again."""
+def captured(tmp_path: Path, template: Template, tree: Path) -> Iterator[Callable[[], CapturedChange]]:
+    """Capture the run's tree as it is now, as the engine does; may be called again."""
     count = iter(range(100))
-    return lambda: capture(tree, template.baseline, tmp_path / f"keep-{next(count)}")
+    with closing(Patches(tmp_path / "patches")) as patches:
+        yield lambda: capture(tree, template.baseline, tmp_path / f"keep-{next(count)}", patches)

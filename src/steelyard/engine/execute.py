@@ -93,7 +93,7 @@ def _follow_the_path(book: Book, lab: Lab, scratch: Path, stack: ExitStack) -> N
         return
     with timed(book, lab, "diff"), boundary("sandbox_error", "reading the tree"):
         assert book.baseline is not None  # noqa: S101  # a coding run always has one by now
-        book.change = capture(sandbox.collect_tree(), book.baseline, scratch / "kept")
+        book.change = capture(sandbox.collect_tree(), book.baseline, scratch / "kept", lab.patches)
     if book.error is not None and not isinstance(book.error, AgentError):
         return
     _grade(book, lab, scratch, sandbox)

@@ -13,6 +13,7 @@ from steelyard.domain.suite import Arm, FrozenTask
 from steelyard.sandboxes.base import SandboxProvider
 
 if TYPE_CHECKING:
+    from steelyard.worktree.patches import Patches
     from steelyard.worktree.template import Templates
 
 
@@ -56,7 +57,7 @@ class Job:
 class Lab:
     """The parts that runs share. `environ` is where the values of an arm's `env` names are looked up.
 
-    `judge` is None when nobody judges.
+    `judge` is None when nobody judges; without `patches` each run starts git for its own.
     """
 
     provider: SandboxProvider
@@ -68,3 +69,4 @@ class Lab:
     environ: Mapping[str, str] = field(default_factory=dict)
     judge: Callable[[Evidence, Job], JudgeResult | None] | None = None
     observer: Observer = Observer()
+    patches: "Patches | None" = None

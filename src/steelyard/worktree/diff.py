@@ -11,6 +11,7 @@ from steelyard.worktree.keep import Contents, Keep, Layered, read
 from steelyard.worktree.look import Look
 from steelyard.worktree.objects import Side
 from steelyard.worktree.patch import parse_patch, quoted_name
+from steelyard.worktree.patches import Patches
 from steelyard.worktree.snapshot import Baseline, tree_id
 from steelyard.worktree.walk import walk
 
@@ -52,9 +53,9 @@ class CapturedChange:
         return read(self.contents, path, entry) if entry is not None and entry.is_file else None
 
 
-def capture(tree: Path, baseline: Baseline, keep: Path) -> CapturedChange:
+def capture(tree: Path, baseline: Baseline, keep: Path, patches: Patches | None = None) -> CapturedChange:
     """The cumulative change of the whole tree against the baseline; changed contents go into the directory `keep`."""
-    kept = Keep(keep, baseline.algorithm)
+    kept = Keep(keep, baseline.algorithm, patches)
     compiled: list[str] = []
     entries = scan(tree, baseline, kept, compiled)
     known = baseline.entries

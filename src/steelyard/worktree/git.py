@@ -64,6 +64,11 @@ def _program() -> str:
     return shutil.which("git") or "git"
 
 
+def words(*args: str) -> list[str]:
+    """The whole command line of a git command."""
+    return [_program(), "--no-pager", *_SAFE, *args]
+
+
 def git(
     *args: str,
     cwd: Path | None = None,
@@ -74,7 +79,7 @@ def git(
     """Run git and return its stdout; raises `GitError` when it fails, `TimeoutExpired` when it does not end."""
     try:
         done = subprocess.run(
-            [_program(), "--no-pager", *_SAFE, *args],
+            words(*args),
             cwd=cwd,
             env=sealed_env() if env is None else env,
             input=stdin,

@@ -9,6 +9,7 @@ from typing import Protocol
 from steelyard.errors import InfraError, boundary
 from steelyard.worktree.entry import HEAD, IN_MEMORY, MIB, Algorithm, Entry, object_id
 from steelyard.worktree.objects import Objects
+from steelyard.worktree.patches import Patches
 from steelyard.worktree.walk import open_below
 
 _NOT_TEXT = bytes(set(range(256)) - set(range(0x20, 0x7F)) - set(b"\t\n\r\f"))
@@ -63,8 +64,8 @@ class TreeContents:
 class Keep:
     """Contents in a directory of the grader's own: git objects for what fits into memory, plain files for the rest."""
 
-    def __init__(self, directory: Path, algorithm: Algorithm) -> None:
-        self.objects = Objects(directory / "git")
+    def __init__(self, directory: Path, algorithm: Algorithm, patches: Patches | None = None) -> None:
+        self.objects = Objects(directory / "git", patches)
         self.algorithm: Algorithm = algorithm
         self.blobs: dict[str, str] = {}
         self.texts: set[str] = set()

@@ -8,25 +8,8 @@ from pathlib import Path
 
 from steelyard.errors import AgentError, InfraError, boundary
 from steelyard.worktree.entry import object_id
-from steelyard.worktree.git import GitError, git
-
-PATCH_TIMEOUT_S = 300
-_DIFF = (
-    "diff-tree",
-    "-r",
-    "-p",
-    "--binary",
-    "--full-index",
-    "-M",
-    "-l400",
-    "--no-color",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-indent-heuristic",
-    "--diff-algorithm=myers",
-    "--src-prefix=a/",
-    "--dst-prefix=b/",
-)
+from steelyard.worktree.git import GitError
+from steelyard.worktree.patches import Patches, make_bare, one_patch
 
 Side = Mapping[str, tuple[int, str]]
 """Path to git mode and blob id."""
@@ -35,16 +18,15 @@ Side = Mapping[str, tuple[int, str]]
 class Objects:
     """A bare git directory, made at its first use, whose objects are written without a git process."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, patches: Patches | None = None) -> None:
         self.directory = directory
+        self._patches = patches
         self._folders: set[str] = set()
         self._known: set[str] = set()
 
     def _make(self) -> None:
-        for name in ("objects", "refs"):
-            (self.directory / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-        (self.directory / "HEAD").write_bytes(b"ref: refs/heads/none\n")
-        (self.directory / "config").write_bytes(b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n")
+        make_bare(self.directory)
+        (self.directory / "objects").mkdir(mode=0o700, exist_ok=True)
         self._folders.add("")
 
     def put(self, data: bytes, kind: bytes = b"blob") -> str:
@@ -113,8 +95,9 @@ class Objects:
             return b""
         trees = self.put_tree(before), self.put_tree(after)
         try:
-            more = ("--text",) if as_text else ()
-            return git("--git-dir", str(self.directory), *_DIFF, *more, *trees, timeout_s=PATCH_TIMEOUT_S)
+            if as_text or self._patches is None:
+                return one_patch(self.directory, trees, as_text)
+            return self._patches.write(self.directory, trees)
         except subprocess.TimeoutExpired as error:
             raise AgentError("bad_output", "the change is too tangled to be written down by git") from error
         except GitError as error:
