@@ -9,6 +9,7 @@ from steelyard.cli.output import note
 from steelyard.domain.experiment import Experiment
 from steelyard.engine.crew import Report
 from steelyard.errors import InputError
+from steelyard.reports.words import many
 
 if TYPE_CHECKING:
     from steelyard.compare.sequential import Sequential
@@ -90,7 +91,7 @@ class Outcome:
         low, high = found.interval
         words = WORDS[found.decision].format(margin=until.margin)
         text = (
-            f"until decided: {words} after {found.waves} repeats of {found.tasks} tasks "
+            f"until decided: {words} after {many(found.waves, 'repeat')} of {many(found.tasks, 'task')} "
             f"(mean {found.mean or 0:+.3f}, {100 * (1 - until.alpha):g} % interval {low:+.3f} to {high:+.3f}, "
             f"evidence {found.e_value:.3g}, needed {found.needed:.3g})"
         )
@@ -108,9 +109,9 @@ class Outcome:
             more = f"; incomplete: repeat {', '.join(map(str, self.incomplete[:5]))}" if self.incomplete else ""
             return f"; at most {self.until.max_repeats} repeats were allowed{more}"
         design = "steelyard plan" if self.fixed_by == "plan" else "--max-repeats"
-        kind = "saved" if self.runs_saved >= 0 else "more than"
+        kind = "saved against" if self.runs_saved >= 0 else "more than"
         money = "" if self.cost_saved_usd is None else f" and ${abs(self.cost_saved_usd):.2f}"
-        return f"; {abs(self.runs_saved)} runs{money} {kind} against the {self.fixed} repeats of {design}"
+        return f"; {many(abs(self.runs_saved), 'run')}{money} {kind} the {many(self.fixed, 'repeat')} of {design}"
 
 
 def until_of(args: argparse.Namespace) -> Until | None:
