@@ -209,6 +209,21 @@ def test_fresh_grading_sees_only_baseline_and_diff(run_it: RunIt) -> None:
     assert run_it(command, scorers=[scorer], grading="fresh").run.scorers[0].verdict == "FAIL"
 
 
+@pytest.mark.parametrize("grading", ["live", "fresh"])
+@pytest.mark.parametrize(
+    "spoil", ["rm lib.txt; mkfifo lib.txt", "truncate -s 2G lib.txt; printf x | dd of=lib.txt conv=notrunc"]
+)
+def test_a_file_that_was_spoilt_does_not_come_back(run_it: RunIt, lab: Lab, spoil: str, grading: str) -> None:
+    """A fresh tree never has the baseline's content where the diff shows that it is gone."""
+    (lab.suite_root / "seed" / "lib.txt").write_text("lib\n")
+    scorer = {"name": "lib", "type": "command", "command": "test -f lib.txt && head -c 3 lib.txt | grep -q lib"}
+
+    run = run_it(f"{FIX}; {spoil}", scorers=[scorer], grading=grading).run
+
+    assert "lib.txt" in run.changed_files
+    assert run.scorers[0].verdict == "FAIL"
+
+
 PLANT_BYTECODE = """
 echo 'value = 2' > sums.py
 python3 -c 'import py_compile as p; p.compile("sums.py", invalidation_mode=p.PycInvalidationMode.UNCHECKED_HASH)'

@@ -152,6 +152,36 @@ def test_bombs_stop_early(tmp_path: Path, tree: Path) -> None:
     refuse(tmp_path, tree, bundle.getvalue(), "as bombs do")
 
 
+def test_holes_count_as_what_they_fill(tmp_path: Path, tree: Path) -> None:
+    """A sparse file of a terabyte takes no room in an archive, and a disk in a tree."""
+    hole = member("a.bin")
+    hole.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 40)}
+
+    refuse(tmp_path, tree, tar_bytes(hole), "as bombs do")
+    assert sum(file.stat().st_size for file in tree.rglob("*")) <= archive.FREE_BYTES + archive.MIB
+
+
+def test_hard_links_count_as_copies(tmp_path: Path, tree: Path) -> None:
+    """Each link to one file becomes a file of its own."""
+    links = [member(f"b{n}", tarfile.LNKTYPE, "a") for n in range(200)]
+
+    refuse(tmp_path, tree, gzip.compress(tar_bytes(member("a"), *links, data=bytes(archive.MIB))), "as bombs do")
+
+
+def test_odd_slashes_in_names_mean_nothing(tmp_path: Path, tree: Path) -> None:
+    """`.//a/./b` is a file in a directory, as for tar itself."""
+    (tmp_path / "x.tar").write_bytes(tar_bytes(member(".//a/./b"), data=b"x"))
+
+    unpack(tmp_path / "x.tar", tree)
+
+    assert (tree / "a/b").read_bytes() == b"x"
+
+
+def test_nesting_without_end_is_refused(tmp_path: Path, tree: Path) -> None:
+    """Deeper than any program's own tree, and than what the tools around it can walk."""
+    refuse(tmp_path, tree, tar_bytes(member("d/" * 1200 + "f")), "nested deeper than 400")
+
+
 def test_too_many_entries_are_refused(tmp_path: Path, tree: Path) -> None:
     """The number of entries is bounded, whatever their size."""
     block = member("./", tarfile.DIRTYPE).tobuf()

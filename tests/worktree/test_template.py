@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.domain.suite import Seed
-from steelyard.errors import InfraError
+from steelyard.errors import InfraError, InputError
 from steelyard.worktree.diff import capture
 from steelyard.worktree.template import Template, Templates
 
@@ -111,3 +111,15 @@ def test_another_overlay_is_another_template(tmp_path: Path, seed_directory: Pat
 
     assert "CLAUDE.md" not in plain.baseline.entries
     assert "CLAUDE.md" in other.baseline.entries
+
+
+def test_a_seed_that_is_wrong_is_tried_once_and_leaves_nothing(tmp_path: Path) -> None:
+    """The second cell hears the same at once, even when the file was mended meanwhile; the room is given back."""
+    (tmp_path / "seed.tar").write_bytes(b"no archive")
+    templates = Templates(tmp_path / "templates")
+    for _ in range(2):
+        with pytest.raises(InputError, match="cannot be unpacked"):
+            templates.get(Seed(archive="seed.tar"), tmp_path, None)
+        (tmp_path / "seed.tar").unlink(missing_ok=True)
+
+    assert list((tmp_path / "templates").iterdir()) == []

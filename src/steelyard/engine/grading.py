@@ -14,7 +14,7 @@ from steelyard.scorers.base import Scorer
 from steelyard.scorers.panel import grade
 from steelyard.worktree.diff import CapturedChange
 from steelyard.worktree.remove import remove_tree
-from steelyard.worktree.restore import drop_compiled, put_back
+from steelyard.worktree.restore import drop_compiled, need_whole, put_back
 
 
 def grade_tree(
@@ -56,6 +56,7 @@ def _putting_back(sandbox: Sandbox, change: CapturedChange) -> Callable[[], list
 def fresh_sandbox(change: CapturedChange, job: Job, lab: Lab, scratch: Path, stack: ExitStack) -> Sandbox:
     """Seed and set up anew, as before the agent came, then put its captured change on top."""
     task = job.task.task
+    need_whole(change)
     assert task.seed is not None  # noqa: S101  # ledger runs have no scorers
     overlay = lab.suite_root / job.arm.overlay if job.arm.overlay else None
     tree = scratch / "tree"
@@ -69,8 +70,12 @@ def fresh_sandbox(change: CapturedChange, job: Job, lab: Lab, scratch: Path, sta
 
 
 def take_out(sandbox: Sandbox, change: CapturedChange) -> None:
-    """Remove what the agent removed from a tree that was planted anew: nothing of the agent's has run there yet."""
-    gone = sorted(path for path in change.baseline.entries if path not in change.entries)
+    """Remove what the agent removed from a tree that was planted anew: nothing of the agent's has run there yet.
+
+    What it made a fifo, socket or device of is removed too: none can be made again, and the file must not come back.
+    """
+    kept = {path for path, entry in change.entries.items() if entry.is_file or entry.is_link}
+    gone = sorted(path for path in change.baseline.entries if path not in kept)
     if not gone:
         return
     tree = sandbox.collect_tree()

@@ -1,6 +1,7 @@
 """Unpacks archives that nobody has checked: nothing lands outside the tree, and no bomb fills the disk."""
 
 import bz2
+import errno
 import gzip
 import lzma
 import os
@@ -12,13 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from steelyard.errors import InputError
+from steelyard.errors import InfraError, InputError
 from steelyard.worktree.entry import MIB
 from steelyard.worktree.walk import open_below
 from steelyard.worktree.write import TreeWriter, safe_parts
 
 MAX_BYTES = 2048 * MIB
 MAX_ENTRIES = 200_000
+MAX_DEPTH = 400
 MAX_RATIO = 200
 """How many times its own size an archive may unpack to, once it has unpacked to `FREE_BYTES`."""
 FREE_BYTES = 64 * MIB
@@ -56,16 +58,26 @@ class _Budget:
     def __init__(self, archive: Path) -> None:
         self._archive = archive
         self._size = archive.stat().st_size
-        self._bytes = self._entries = 0
+        self._unpacked = self._written = self._entries = 0
 
     def spend(self, count: int) -> None:
         """Count bytes that were unpacked."""
-        self._bytes += count
-        if self._bytes > MAX_BYTES:
+        self._unpacked += count
+        self._check(self._unpacked)
+
+    def pieces(self, source: IO[bytes]) -> Iterator[bytes]:
+        """A file to be written, counted too: a hole, or a second link to a file, is more than what was unpacked."""
+        while chunk := source.read(MIB):
+            self._written += len(chunk)
+            self._check(self._written)
+            yield chunk
+
+    def _check(self, count: int) -> None:
+        if count > MAX_BYTES:
             raise InputError(
                 f"{self._archive}: unpacks to more than {MAX_BYTES // MIB} MiB; use a directory or git seed"
             )
-        if self._bytes > FREE_BYTES and self._bytes > MAX_RATIO * self._size:
+        if count > FREE_BYTES and count > MAX_RATIO * self._size:
             raise InputError(f"{self._archive}: unpacks to more than {MAX_RATIO} times its size, as bombs do; refused")
 
     def entry(self) -> None:
@@ -110,6 +122,8 @@ def unpack(archive: Path, tree: Path) -> None:
             else:
                 _untar(_Counted(_opened(raw, start), budget), archive, writer, tree)
     except _BROKEN as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise InfraError("sandbox_error", f"{archive}: no room to unpack it: {error.strerror}") from error
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
             f"{archive}: cannot be unpacked: {reason}; a tar (plain, gz, bz2, xz, zst) or a zip is expected"
@@ -118,11 +132,12 @@ def unpack(archive: Path, tree: Path) -> None:
 
 def _wanted(archive: Path, name: str) -> str | None:
     """A member's path in the tree, or None for what stays behind."""
-    path = name.removeprefix("./").rstrip("/")
-    if path in ("", "."):
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if not parts or (".git" in (part.lower() for part in parts) and ".." not in parts):
         return None
-    if any(part.lower() == ".git" for part in path.split("/")) and ".." not in path.split("/"):
-        return None
+    if len(parts) > MAX_DEPTH:
+        raise InputError(f"{archive}: the entry {name[:80]!r}… is nested deeper than {MAX_DEPTH} directories; refused")
+    path = name if name.startswith("/") else "/".join(parts)
     try:
         safe_parts(path)
     except InputError:
@@ -149,17 +164,19 @@ def _untar(stream: _Counted, archive: Path, writer: TreeWriter, tree: Path) -> N
                 writer.directory(path)
             elif member.isreg():
                 source = tar.extractfile(member)
-                writer.file(path, _pieces(source) if source else (), bool(member.mode & stat.S_IXUSR))
+                writer.file(path, stream.budget.pieces(source) if source else (), bool(member.mode & stat.S_IXUSR))
             elif member.issym():
                 _check_link(archive, path, member.linkname)
                 writer.link(path, os.fsencode(member.linkname))
             elif member.islnk():
-                _copy_linked(archive, member, path, writer, tree)
+                _copy_linked(archive, member, path, writer, tree, stream.budget)
             else:
                 raise InputError(f"{archive}: the entry {member.name!r} is a device or pipe; refused")
 
 
-def _copy_linked(archive: Path, member: tarfile.TarInfo, path: str, writer: TreeWriter, tree: Path) -> None:
+def _copy_linked(
+    archive: Path, member: tarfile.TarInfo, path: str, writer: TreeWriter, tree: Path, budget: _Budget
+) -> None:
     """A hard link becomes a copy of the file it names, which must have come before it in the same archive."""
     target = _wanted(archive, member.linkname)
     fd = open_below(tree, target) if target else None
@@ -170,7 +187,7 @@ def _copy_linked(archive: Path, member: tarfile.TarInfo, path: str, writer: Tree
     with os.fdopen(fd, "rb") as source:
         executable = bool(os.fstat(fd).st_mode & stat.S_IXUSR)
         if target != path:
-            writer.file(path, _pieces(source), executable)
+            writer.file(path, budget.pieces(source), executable)
 
 
 def _unzip(raw: BinaryIO, archive: Path, writer: TreeWriter, budget: _Budget) -> None:
@@ -197,9 +214,4 @@ def _unzip(raw: BinaryIO, archive: Path, writer: TreeWriter, budget: _Budget) ->
                     _check_link(archive, path, os.fsdecode(target))
                     writer.link(path, target)
                 else:
-                    writer.file(path, _pieces(source), bool(mode & stat.S_IXUSR))
-
-
-def _pieces(source: IO[bytes]) -> Iterator[bytes]:
-    while chunk := source.read(MIB):
-        yield chunk
+                    writer.file(path, budget.pieces(source), bool(mode & stat.S_IXUSR))

@@ -19,10 +19,15 @@ def rebuild(baseline: Baseline, change: CapturedChange, tree: Path) -> None:
     """Make the captured tree in an empty or missing directory; fifos, sockets and devices are left out."""
     if change.baseline is not baseline and change.baseline.tree_id != baseline.tree_id:
         raise InputError("the change was captured against another baseline")
+    need_whole(change)
+    _write(change.entries, change.contents, tree)
+
+
+def need_whole(change: CapturedChange) -> None:
+    """Refuse a change that no fresh tree can show, because the whole of a file was not read."""
     for path, entry in change.entries.items():
         if not entry.is_whole:
             raise AgentError("bad_output", f"{path!r} is too large ({entry.size} bytes) to be graded in a fresh tree")
-    _write(change.entries, change.contents, tree)
 
 
 def _write(entries: Mapping[str, Entry], contents: Contents, tree: Path) -> None:

@@ -155,20 +155,32 @@ class Templates:
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         self._made: dict[str, Template] = {}
+        self._refused: dict[str, InputError] = {}
 
     def get(self, seed: Seed, suite_root: Path, overlay: Path | None) -> Template:
-        """The template of a seed with an overlay, planted at its first use."""
+        """The template of a seed with an overlay, planted at its first use; one that is wrong is tried only once."""
         named = [seed.model_dump(mode="json"), os.path.abspath(suite_root), None if overlay is None else str(overlay)]  # noqa: PTH100
         key = sha256(canonical_json(named))[:24]
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
+            if key in self._refused:
+                raise self._refused[key]
             if key not in self._made:
                 directory = self._root / key
-                with boundary("sandbox_error", "making room for the seed"):
-                    self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
-                    self._root.chmod(0o700)
-                    remove_tree(directory)
-                    directory.mkdir(mode=0o700)
-                self._made[key] = Template(directory, seed, suite_root, overlay)
+                try:
+                    self._make_room(directory)
+                    self._made[key] = Template(directory, seed, suite_root, overlay)
+                except BaseException as error:
+                    remove_tree(directory)  # others need the room
+                    if isinstance(error, InputError):
+                        self._refused[key] = error
+                    raise
             return self._made[key]
+
+    def _make_room(self, directory: Path) -> None:
+        with boundary("sandbox_error", "making room for the seed"):
+            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._root.chmod(0o700)
+            remove_tree(directory)
+            directory.mkdir(mode=0o700)
