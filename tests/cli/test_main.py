@@ -112,6 +112,16 @@ def test_a_closed_pipe_is_no_failure() -> None:
     assert "BrokenPipe" not in done.stderr
 
 
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("words", "code"), [("validate nothing.yaml", 2), ("schema suite", 0)])
+def test_a_stream_that_takes_nothing_changes_no_exit_code(words: str, code: int, stream: str) -> None:
+    """What can't be said is not said; 1 would mean that a candidate regressed."""
+    command = f"{sys.executable} -c 'from steelyard.cli.main import main; main()' {words} {stream}"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, timeout=60, check=False)
+
+    assert done.returncode == code
+
+
 def test_a_mistake_in_a_program_is_one_line_and_exit_3(tmp_path: Path) -> None:
     """Code that breaks is never taken for a regression, which is Python's own exit code for it."""
     (tmp_path / "outside.py").write_text(

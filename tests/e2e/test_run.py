@@ -1,13 +1,16 @@
 """`steelyard run` from a suite file to stored runs."""
 
 import os
+import pty
 import signal
 import sqlite3
+import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.e2e.conftest import Shop
+from tests.e2e.conftest import STEELYARD, Shop
 
 SUITE = """
 scenarios:
@@ -208,6 +211,43 @@ def test_resume_says_what_it_can_not_run_and_what_was_edited(shop: Shop) -> None
     assert "has only one; run it without --resume" in stranger.stderr
     assert "edited since" not in same.stderr
     assert "began: one; it goes on with them as they were" in edited.stderr
+
+
+def test_resume_knows_a_suite_by_any_spelling(shop: Shop) -> None:
+    """By its directory, by a link to that, or round about."""
+    suite(shop)
+    shop.write("place/steelyard.yaml", (shop.root / "suite.yaml").read_text().replace("directory: seed", "empty: true"))
+    (shop.root / "link").symlink_to("place")
+    first = shop.json("run", "place", "--sandbox", "local", code=None)
+
+    for spelling in ("place/steelyard.yaml", "./link", "place/../link/steelyard.yaml"):
+        again = shop.json("run", spelling, "--sandbox", "local", "--resume", code=None)
+        assert again["experiment"] == first["experiment"]
+
+
+@pytest.mark.parametrize("terminal", ["xterm", "dumb"])
+def test_a_terminal_shows_progress_and_names_as_they_are(shop: Shop, terminal: str) -> None:
+    """A bar, or lines where none can be drawn; what looks like markup in a name is a name."""
+    name = suite(shop)
+    shop.write(name, (shop.root / name).read_text().replace("id: one", 'id: "fix [/api] [red]"'))
+    ours, theirs = pty.openpty()
+    done = subprocess.Popen(
+        [STEELYARD, "run", name, "--sandbox", "local"],
+        cwd=shop.root,
+        env=shop.env({"TERM": terminal, "COLUMNS": "120"}),
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    said = b""
+    with suppress(OSError):  # the terminal is gone with the last who had it
+        while chunk := os.read(ours, 65536):
+            said += chunk
+    os.close(ours)
+
+    assert done.wait(60) in (0, 1)
+    assert b"fix [/api] [red]" in said
+    assert b"4/4" in said
 
 
 def test_a_budget_stops_and_resume_remembers_it(shop: Shop) -> None:

@@ -53,6 +53,7 @@ class UsageError(PlacedError):
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code: 0 fine, 1 regressed or FAIL, 2 wrong input, 3 could not measure."""
     arguments = sys.argv[1:] if argv is None else argv
+    _open_what_is_closed()
     # Nearly all objects of a command stay to its end: looking through them often, and once more then, is for nothing.
     gc.set_threshold(20_000, 20, 50)
     atexit.register(gc.freeze)
@@ -60,6 +61,13 @@ def main(argv: list[str] | None = None) -> NoReturn:
     # Work is split over threads here already; those of BLAS would wait for each other, and round as many ways as cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(_run(arguments))
+
+
+def _open_what_is_closed() -> None:
+    """A stream that the caller closed (`2>&-`) is a void: the next file that is opened must not take its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _run(arguments: list[str]) -> int:

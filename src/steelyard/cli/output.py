@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 _kept: list[TextIO] = []
@@ -40,8 +40,9 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """A line for people on stderr: progress, warnings, hints."""
-    sys.stderr.write(plain(text) + "\n")
+    """A line for people on stderr: progress, warnings, hints. Where it can't be written, nobody reads it."""
+    with suppress(OSError):
+        sys.stderr.write(plain(text) + "\n")
 
 
 def plain(text: str) -> str:

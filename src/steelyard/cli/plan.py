@@ -117,12 +117,13 @@ def _pilot_runs(args: argparse.Namespace, suite: "Suite | None") -> "tuple[Exper
 
 def _of_suite(store: "Store", path: Path) -> "list[Experiment]":
     """The newest stored experiments of a suite file."""
-    file = path / "steelyard.yaml" if path.is_dir() else path
-    names = {str(path.absolute()), str(file.absolute()), str(file.resolve())}
+    from steelyard.suites.load import suite_file
+
+    name = str(suite_file(path))
     found: list[Experiment] = []
     after: int | None = None
     while len(found) < MOST_LOOKED_AT and (page := store.experiments(after=after, limit=200)):
-        found += [store.experiment(row["id"]) for row in page if row["suite_path"] in names]
+        found += [store.experiment(row["id"]) for row in page if row["suite_path"] == name]
         after = page[-1]["seq"]
     return found
 

@@ -36,13 +36,16 @@ class Watch:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+            console = Console(stderr=True)
+            if console.is_dumb_terminal:  # no bar can be drawn there
+                return self
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
-                TextColumn("{task.fields[extra]}"),
+                TextColumn("{task.fields[extra]}", markup=False),
                 TimeRemainingColumn(),
-                console=Console(stderr=True),
+                console=console,
                 transient=True,
             )
             self._row = self._bar.add_task("runs", total=self.total, extra="")

@@ -138,7 +138,9 @@ def _refuse_wrong_budgets(args: argparse.Namespace) -> None:
 
 
 def _experiment(store: "Store", suite: Suite, args: argparse.Namespace, until: Until | None) -> Experiment:
-    path = str(args.suite.absolute())
+    from steelyard.suites.load import suite_file
+
+    path = str(suite_file(args.suite))
     if args.resume:
         last = store.last_experiment(path)
         if last is None:
@@ -235,7 +237,7 @@ def conduct(
         try:
             report = Crew(jobs, orders).work()
         except KeyboardInterrupt:
-            note(f"stopped: finished runs are kept; steelyard run {experiment.suite_path} --resume goes on")
+            note(f"stopped: finished runs are kept; {experiment.to_resume} goes on")
             raise
         finally:
             store.release(owner)

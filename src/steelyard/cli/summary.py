@@ -177,7 +177,7 @@ def _show(
         count = "1 run" if totals.unpriced == 1 else f"{totals.unpriced} runs"
         say(f"budget: what {count} cost is not known and not counted; give the arm `prices`, or use --max-tokens")
     if report.stopped_by is not None:
-        say(f"stopped: {report.stopped_by}; {report.left} runs left; steelyard run {experiment.suite_path} --resume")
+        say(f"stopped: {report.stopped_by}; {report.left} runs left; {experiment.to_resume}")
     if comparison is not None:
         from steelyard.reports.text import headline
 

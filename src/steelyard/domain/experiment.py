@@ -1,5 +1,6 @@
 """An experiment (tasks × arms × repeats, run together) and what a finished run hands over to be stored."""
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -21,6 +22,11 @@ class Experiment(Record):
     repeats: int
     compare: CompareSpec = CompareSpec()
     settings: JsonObject = {}
+
+    @property
+    def to_resume(self) -> str:
+        """The command that runs what is missing."""
+        return shlex.join(["steelyard", "run", self.suite_path or "SUITE", "--resume"])
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,12 @@ _TOP = (
 )
 
 
+def suite_file(path: Path) -> Path:
+    """The one name of a suite's file, however it is spelt; a directory stands for its steelyard.yaml."""
+    file = path / FILE if kind_of(path) == "directory" else path
+    return file.parent.resolve() / file.name  # a link to the file itself stays: what it names is relative to the link
+
+
 def load_suite(file: Path) -> Suite:
     """The suite of a file (or of a directory's steelyard.yaml); `SuiteError` with every mistake that is in it."""
     file = file / FILE if kind_of(file) == "directory" else file

@@ -112,9 +112,7 @@ def _view(name: str, found: Experiment | None, document: JsonObject, newest: lis
     runs = f"/runs?{urlencode({'experiment': name})}"
     again = None
     if document["state"] == "stopped" and found is not None and found.suite_path:
-        import shlex
-
-        again = shlex.join(["steelyard", "run", found.suite_path, "--resume"])
+        again = found.to_resume
     return {
         "title": name,
         "here": "experiments",
