@@ -2,6 +2,7 @@ import base64
 import json
 import random
 import re
+from collections.abc import Callable
 from re import _parser  # the tree of an expression has no public name
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from steelyard.formulas.secret_rules import Rule, rules
 from steelyard.formulas.secret_values import entropy
-from steelyard.formulas.secrets import BLOCK, find, redact_text
+from steelyard.formulas.secrets import BLOCK, find, is_cut_inside, redact_text
 from tests.formulas.secret_lines import ORDINARY, SECRET
 
 STEADY = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -183,6 +184,35 @@ def test_injected_values_go_in_every_shape(value: str, shape: str) -> None:
     assert written not in cleaned
     assert cleaned.startswith("before ")
     assert cleaned.endswith(" after")
+
+
+@pytest.mark.parametrize("left", [61, 40, 8])
+@pytest.mark.parametrize("write", [str, lambda value: json.dumps(value)[1:-1], lambda value: value.encode().hex()])
+def test_a_piece_of_an_injected_value_at_an_edge_goes(write: Callable[[str], str], left: int) -> None:
+    """Where only the end of an output was kept, the cut may go through a key; so may the end of a head."""
+    value = 'Zq8"' + "kP3vXr7Lw2" * 5 + "tail9876"
+    written = write(value)
+    text = written[-left:] + " and more " * 40 + written[:left]
+
+    assert redact_text(text, (value,)) == "[redacted]" + " and more " * 40 + "[redacted]"
+    assert is_cut_inside(text, (value,))
+    assert not is_cut_inside(" and more " * 40, (value,))
+    assert redact_text(value + "x" * 400, (value,)) == "[redacted]" + "x" * 400
+
+
+def test_a_text_that_is_all_inside_an_injected_value_goes() -> None:
+    """A long key may be longer than what was kept of it."""
+    value = "".join(f"{number:04x}" for number in range(400))
+
+    assert redact_text(value[100:900], (value,)) == "[redacted]"
+
+
+def test_a_value_of_short_lines_goes_from_a_patch() -> None:
+    """Each of its lines has a sign in front there."""
+    value = "abc def\nghi jkl\nmno pqr\n"
+    patch = "@@ -0,0 +1,4 @@\n+start\n+abc def\n+ghi jkl\n+mno pqr\n+end\n"
+
+    assert redact_text(patch, (value,)) == "@@ -0,0 +1,4 @@\n+start\n+[redacted]\n+end\n"
 
 
 def test_short_injected_values_stay() -> None:

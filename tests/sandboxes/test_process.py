@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.sandboxes.base import HEAD, TAIL
-from steelyard.sandboxes.capture import Capture
+from steelyard.sandboxes.capture import EDGE, Capture
 from steelyard.sandboxes.process import Interrupter
 
 
 @given(st.lists(st.integers(min_value=0, max_value=3 * TAIL), max_size=8))
 def test_head_tail_and_count(sizes: list[int]) -> None:
     """Whatever the chunks are: the head is the first bytes, the tail the last, and nothing is counted twice."""
-    stream = b"".join(bytes([number % 251]) * size for number, size in enumerate(sizes))
+    stream = b"".join(bytes([11 + number % 200]) * size for number, size in enumerate(sizes))
     capture, at = Capture(), 0
     for size in sizes:
         capture.add(stream[at : at + size])
@@ -23,9 +23,21 @@ def test_head_tail_and_count(sizes: list[int]) -> None:
     kept = capture.done()
 
     assert kept.total == len(stream)
-    assert kept.head == stream[:HEAD]
-    assert kept.tail == stream[HEAD:][-TAIL:]
-    assert kept.dropped == max(0, len(stream) - HEAD - TAIL)
+    gap = len(stream) > HEAD + TAIL
+    assert kept.head == stream[: HEAD - EDGE * gap]
+    assert kept.tail == stream[HEAD:][-TAIL + EDGE * gap :]
+    assert kept.dropped == (len(stream) - HEAD - TAIL + 2 * EDGE if gap else 0)
+
+
+def test_a_line_that_reaches_into_the_gap_is_left_out() -> None:
+    """Half a line may end in half a secret, which nobody would know again."""
+    capture = Capture()
+    capture.add(b"first\n" + b"x" * (HEAD - 20) + b"\nsecret=12345678901234567890")
+    capture.add(b"y" * 3 * TAIL + b"34567890\n" + b"z" * (TAIL - 14) + b"\nlast\n")
+    kept = capture.done()
+
+    assert kept.head == b"first\n" + b"x" * (HEAD - 20) + b"\n"
+    assert kept.tail == b"z" * (TAIL - 14) + b"\nlast\n"
 
 
 def test_a_gigabyte_of_output_costs_flat_memory(tmp_path: Path) -> None:

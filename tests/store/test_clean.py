@@ -52,6 +52,14 @@ def test_what_a_person_wrote_is_kept_exactly() -> None:
     assert json.loads(exact_json({"prompt": "\udc80"})) == {"prompt": "\\x80"}
 
 
+def test_a_text_that_begins_inside_a_key_is_cleaned() -> None:
+    """The end of an output is what is kept of it, wherever that begins."""
+    key = "correct-horse-battery-staple"
+    record = {"run_id": "r", "final_response": key[5:] + " and so on" * 40}
+
+    assert clean_record(record, (key,))["final_response"] == "[redacted]" + " and so on" * 40
+
+
 KEYS = ["AKIAIOSFODNN7QYZP2LB", "ghp_16C7e42F292c6912E7710c838347Ae178B4a", "s3cr3t-value"]
 PIECES = [*KEYS, "x", "\n", '"', "token = ", "\0", "\udcff"]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)

@@ -160,7 +160,7 @@ def _document(change: "CapturedChange", results: "tuple[ScorerResult, ...]") -> 
     return {
         "overall": overall(results),
         "mean_score": mean_score(results),
-        "changed_files": [printable(path) for path in change.diff.changed_files],
+        "changed_files": [redact_text(printable(path)) for path in change.diff.changed_files],
         "scorers": [_clean(result.model_dump(mode="json")) for result in results],
     }
 

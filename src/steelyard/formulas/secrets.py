@@ -16,6 +16,9 @@ from steelyard.formulas.secret_values import compiled, decoded, entropy, is_name
 BLOCK = 128 * 1024
 OVERLAP = 4 * 1024
 SHORTEST_INJECTED = 6
+SHORTEST_CUT = 300
+"""A text of fewer characters was never cut off anywhere."""
+_PIECE = 8
 
 # What may stand right before a token although it ends in a letter or digit: escapes of JSON, URLs and terminals.
 _ESCAPE_BEFORE = rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|(?:\x1b|u001b|x1b|033)\[[0-9;]*m)$"
@@ -106,10 +109,44 @@ def surely_clean(text: str, injected: Sequence[str] = ()) -> bool:
     return len(data) < BLOCK and (literal is None or literal.search(data) is None) and not _spans(data)
 
 
+def is_cut_inside(text: str, injected: Sequence[str]) -> bool:
+    """Whether a text begins or ends inside an injected value, because only a part of what was there was kept."""
+    return bool(injected) and _edges(text.encode("utf-8", "surrogatepass"), tuple(injected)) != (0, 0)
+
+
+def _edges(data: bytes, injected: tuple[str, ...]) -> tuple[int, int]:
+    """How many bytes at the start, and at the end, are a piece of an injected value."""
+    if len(data) < SHORTEST_CUT:
+        return 0, 0
+    head, tail = data[:_PIECE], data[-_PIECE:]
+    first = last = 0
+    for value in _whole_forms(injected):
+        if data in value:
+            return len(data), 0
+        at = value.find(head, 1)
+        while at > 0:
+            if data.startswith(value[at:]):
+                first = max(first, len(value) - at)
+            at = value.find(head, at + 1)
+        at = value.find(tail, 0, len(value) - 1)
+        while at >= 0:
+            if data.endswith(value[: at + _PIECE]):
+                last = max(last, at + _PIECE)
+            at = value.find(tail, at + 1, len(value) - 1)
+    return first, min(last, len(data) - first)
+
+
+@cache
+def _whole_forms(injected: tuple[str, ...]) -> tuple[bytes, ...]:
+    return tuple({form for value in injected if len(value) >= SHORTEST_INJECTED for form in _forms(value)})
+
+
 def _redact(data: bytes, injected: tuple[str, ...]) -> bytes:
     literal = _injected_pattern(injected)
     if literal is not None:
         data = _replace(data, [(m.start(), m.end(), b"[redacted]") for m in literal.finditer(data)])
+        first, last = _edges(data, injected)
+        data = b"[redacted]" * (first > 0) + data[first : len(data) - last] + b"[redacted]" * (last > 0)
     return _replace(data, [(s.start, s.end, f"[redacted:{s.rule.name}]".encode()) for s in _spans(data)])
 
 
@@ -132,7 +169,10 @@ def _injected_pattern(injected: tuple[str, ...]) -> Any:
     for value in injected:
         if len(value) >= SHORTEST_INJECTED:
             forms.update(_forms(value))
-            forms.update(line.encode("utf-8", "surrogatepass") for line in value.splitlines() if len(line) >= 16)
+            lines = value.splitlines()
+            forms.update(line.encode("utf-8", "surrogatepass") for line in lines if len(line) >= 16)
+            for sign in "+- " if len(lines) > 1 else "":  # as a patch shows it
+                forms.add(f"\n{sign}".join(lines).encode("utf-8", "surrogatepass"))
     if not forms:
         return None
     return compiled(b"|".join(re2.escape(form) for form in sorted(forms, key=lambda f: (-len(f), f))))

@@ -2,6 +2,9 @@
 
 from steelyard.sandboxes.base import HEAD, TAIL, Captured
 
+EDGE = 8 * 1024
+"""A line that reaches into the gap is left out too; of a longer one, so much."""
+
 
 class Capture:
     """Keeps a stream's head and tail, and counts."""
@@ -24,5 +27,10 @@ class Capture:
                 del self._tail[:-TAIL]
 
     def done(self) -> Captured:
-        """What was kept."""
-        return Captured(bytes(self._head), bytes(self._tail[-TAIL:]), self._total)
+        """What was kept. Where something was left out, whole lines are: half a word may be half a secret."""
+        head, tail = bytes(self._head), bytes(self._tail[-TAIL:])
+        if len(head) + len(tail) < self._total:
+            head = head[: max(head.rfind(b"\n", -EDGE) + 1, len(head) - EDGE)]
+            start = tail.find(b"\n", 0, EDGE)
+            tail = tail[start + 1 if start >= 0 else EDGE :]
+        return Captured(head, tail, self._total)

@@ -10,7 +10,7 @@ from typing import Any
 
 from steelyard.domain.experiment import Finished
 from steelyard.domain.record import JsonObject, canonical_json
-from steelyard.formulas.secrets import redact_text, surely_clean
+from steelyard.formulas.secrets import is_cut_inside, redact_text, surely_clean
 
 # Names that we gave ourselves: redacting one would break what refers to it.
 _OURS = frozenset(
@@ -66,8 +66,10 @@ def clean_record(record: Any, secrets: tuple[str, ...]) -> JsonObject:
 
     Nearly every record needs nothing of that: one look at all its texts together, and it is returned as it is.
     """
-    whole = "\n".join(_texts(record))
-    if "\0" not in whole and not _SURROGATE.search(whole) and surely_clean(whole, secrets):
+    texts = _texts(record)
+    whole = "\n".join(texts)
+    sure = "\0" not in whole and not _SURROGATE.search(whole) and surely_clean(whole, secrets)
+    if sure and not any(is_cut_inside(text, secrets) for text in texts):
         return record  # type: ignore[no-any-return]  # a dump is JSON data
     cleaned: JsonObject = _clean(record, secrets)
     return cleaned
