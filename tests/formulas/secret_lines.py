@@ -38,6 +38,7 @@ SECRET = [
     "PGPASSWORD=q8Zr2LmX9v psql -h db",
     r'{"app.ini": "SERVICE_TOKEN=q8Zr2LmX9vTwQ1pYk4Bn\nDEBUG=true"}',
     "GET /v1/items?api_key=q8Zr2LmX9vTwQ1pYk4Bn&page=2",
+    "https://host/api/js?key=q8Zr2LmX9vTwQ1pYk4BnZ7xCq8Zr2LmX9vTw&v=2",
     "curl -H 'X-Api-Key: q8Zr2LmX9vTwQ1pYk4Bn' https://host/x",
     "curl -H 'Authorization: Token q8Zr2LmX9vTwQ1pYk4Bn' https://host/x",
     "fetch(url, { auth: 'Bearer q8Zr2LmX9vTwQ1pYk4Bnq8Zr2LmX9vTwQ1' })",
@@ -96,6 +97,11 @@ SECRET = [
     "argv = %w(--secret Q8ZR2LMX9VTW4B7P)",
     r"'  clientSecret: \\'Zx81kLm20Qp7Rt5vq8Zr2LmX\\','",
     "jsapi_ticket = 'q8Zr2LmX9vTwQ1pYk4BnZ7xC-Zx81kLm20Qp7Rt5vq8Zr2LmX9v'",
+    # constructors, quotes amid an argument, ids in capitals, short tokens of a provider
+    'private static String secretKey = new String("q8Zr2LmX9vTwQ1pY");',
+    "curl --user me:'q8Zr2LmX9vTw' https://host/x",
+    'SNYK_TOKEN = "12345678-ABCD-ABCD-ABCD-1234567890AB"',
+    "xoxr" + "-2-q8Zr2LmX9vTw",
 ]
 
 ORDINARY = [
@@ -216,4 +222,20 @@ ORDINARY = [
     "'X-Auth-Token': '2340lsdfhhjl02lsfjj'",
     '"refresh_token": "ec1a59d298"',
     "password='bender2'",
+    # an id of a public key, names of classes in a style sheet, escapes of a page, a key that a test expects
+    "signingKey = 0x9F86D081884C7D65",
+    'pass: "test--pass---C1Mk7",',
+    "-pass=&gt;&#39;welcome42&#39;);",
+    'String derivedKey = "q8Zr2LmX9vTwQ1pYk4BnZ7xCq8Zr2LmX9vTw";',
+    # the word for it in another language, what follows in a query, a hash by its name
+    "resolve_admin_password: `Contraseña`, forgot_password: 'Passwort-Rücksetzung2'",
+    "INVALID_CREDENTIALS: `ユーザー名またはパスワード2`",
+    '"password=welcome2&format=json&action=login",',
+    '{"password_hash":"2lmoth8l4H0DViLaK9Fxi6l9ds8="}',
+    # a place for a password, names and prefixes in quotes, nothing but signs, a log
+    "'user.password' => '__CREDENTIAL_2__',",
+    "const currentPasswordHash_1 = 'pbkdf2-sha256-v1:';",
+    "password_policy_of = 'Renewal_of2Sessions'",
+    "telnet://:x%3Ay%40z%25@host.internal/",
+    'authentication for user "root" with password "welcome2" rejected',
 ]

@@ -23,14 +23,14 @@ _PRINTED = (
 _ELSEWHERE = (
     rb"(?i)^(?:[$%@{<\[(]|env[:.]|process\.env|os\.|[a-z][a-z0-9+.-]{1,20}://|file:|arn:|urn:|/[a-z]|~/|\./|\.\./|#/|"
     rb"(?:md5|sha[0-9]+|pbkdf2|bcrypt|argon2|scrypt|crypt)[a-z0-9_]{0,16}\$|"
-    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}$|"
+    rb"0x[0-9a-f]{1,16}$|&(?:[a-z]{2,4}|#[0-9]{1,4});|[a-z][a-z0-9]*(?:-{2,3}|__)[a-z]+[_-]|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}$|"
     rb"(?-i:MFkwEwYH|MHYwEAYH|MCowBQYD|MII[BC]IjAN|MIGfMA0G|AAAA[BCE]3Nza))|-{5}|_{5}|\*\*[a-z]|/aws4_request|"
     rb"\.(?:json|ya?ml|toml|xml|csv|ini|conf|cfg|env|txt|log|md|html?|pem|key|crt|cer|p12|pfx|jks|bin|zip|t?gz|"
     rb"png|jpe?g|gif|svg|css|[jt]sx?|py|go|rb|rs|java|php|sh)$"
 )
 # Calls and collections; words with or without a separator; constants.
 _CODE = (
-    rb"[(){}\[\]]|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
+    rb"[(){}\[\]]|&[A-Za-z_]+=|:$|^(?:__|##?)[A-Za-z0-9_.-]+(?:__|##?)$|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
     rb"|^[._#/:-]*(?:(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})[._:/-])+"
     rb"(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})$"
     rb"|^[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+$"
@@ -70,6 +70,7 @@ _MANY_SPECIAL = 2
 _JUMBLED = 6
 _LONG = 16
 _ROLLED = 12
+_FEW = 4
 
 
 @cache
@@ -95,8 +96,8 @@ def is_placeholder(value: bytes) -> bool:
 
 
 def reads_like_code(value: bytes) -> bool:
-    """Whether a value is a lookup, a path, a name or a common word rather than something secret."""
-    if compiled(_ELSEWHERE).search(value):
+    """Whether a value is a lookup, a path, a name, a word of any language rather than something secret."""
+    if not value.isascii() or compiled(_ELSEWHERE).search(value):
         return True
     if _is_jumbled(value):
         return False
@@ -120,7 +121,8 @@ def _is_rolled(said: bytes) -> bool:
 
 def _says_nothing(text: bytes) -> bool:
     """Whether what stood behind a code is no secret either."""
-    return _is_stock(text) or is_wordy(text) or text.lower() in b"abcdefghijklmnopqrstuvwxyz"
+    signs = sum(bytes([c]).isalnum() for c in text)
+    return signs < _FEW or _is_stock(text) or is_wordy(text) or text.lower() in b"abcdefghijklmnopqrstuvwxyz"
 
 
 def letters(value: bytes) -> bytes:

@@ -38,13 +38,13 @@ _KEY_WORD = rb"(?i)key|token|secret|pass|pwd?|auth|api|cred|client|access|sid|ds
 # in a list, names of requests, of things in a store and of types.
 _KINDS = (
     "next|page|pagination|continuation|sync|change|version|request|cancel|cancellation|idempotency|correlation|cached?|"
-    "partition|routing|type|object|primary|foreign|sort|resource|surrogate"
+    "partition|routing|type|object|primary|foreign|sort|resource|surrogate|derived|expected"
 )
 # The last word of a name says what stands there: where a secret is, of which kind, or what is told of it.
 _TOLD = (
     "path|file|files|dir|ref|reference|type|kind|name|names|url|uri|endpoint|header|field|column|prefix|suffix|version|"
     "count|limit|length|size|expiry|expires|format|class|model|regex|pattern|label|title|hint|text|message|error|"
-    "description|placeholder|algorithm|alg|enc|address|arn|checksum|digest|fingerprint|sha|sha1|sha256|md5|policy|icon|tag|data"
+    "description|placeholder|algorithm|alg|enc|address|arn|checksum|digest|hash|fingerprint|sha|sha1|sha256|md5|policy|icon|tag|data"
 )
 _HARMLESS = (
     r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|(?:[Ss]ecrets?|[Cc]redentials?)(?:ID|Id\b)|"
@@ -53,6 +53,9 @@ _HARMLESS = (
     r"\.(?:svg|png)\?[^\s\"']*$|"
     rf"(?i:public)|(?:(?:\b|_)(?i:{_KINDS})|[a-z](?:{_KINDS.title()}))[_-]?(?i:key|token)"
 )
+
+# What stands between the words of a name.
+_SEPARATORS = frozenset(b"_-.:")
 
 Text = TypeVar("Text", str, bytes)
 
@@ -241,7 +244,9 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
     if compiled(_HARMLESS).search(name) or (rule.bare and _repeats(name, value)):
         return False
     said = decoded(value) if rule.coded else value
-    return said is not None and not reads_like_code(said) and not (rule.bare and (is_name(said) or is_wordy(said)))
+    if said is None or reads_like_code(said):
+        return False
+    return not (rule.bare or _SEPARATORS & set(said)) or not (is_name(said) or is_wordy(said))
 
 
 def _repeats(name: bytes, value: bytes) -> bool:
