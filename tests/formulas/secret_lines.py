@@ -102,6 +102,7 @@ SECRET = [
     "curl --user me:'q8Zr2LmX9vTw' https://host/x",
     'SNYK_TOKEN = "12345678-ABCD-ABCD-ABCD-1234567890AB"',
     "xoxr" + "-2-q8Zr2LmX9vTw",
+    'storage_access_key: "/q8Zr2LmX9vTwQ1pYk4BnZ7xCq8Zr/2LmX9vTw=="',
 ]
 
 ORDINARY = [

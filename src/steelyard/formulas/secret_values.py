@@ -30,7 +30,7 @@ _ELSEWHERE = (
 )
 # Calls and collections; words with or without a separator; constants.
 _CODE = (
-    rb"[(){}\[\]]|&[A-Za-z_]+=|:$|^(?:__|##?)[A-Za-z0-9_.-]+(?:__|##?)$|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
+    rb"[(){}\[\]]|&[A-Za-z_]+=|:$|^[A-Z]?[a-z]{4,10}[0-9]{1,2}$|^(?:__|##?)[A-Za-z0-9_.-]+(?:__|##?)$|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
     rb"|^[._#/:-]*(?:(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})[._:/-])+"
     rb"(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})$"
     rb"|^[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+$"
@@ -97,7 +97,7 @@ def is_placeholder(value: bytes) -> bool:
 
 def reads_like_code(value: bytes) -> bool:
     """Whether a value is a lookup, a path, a name, a word of any language rather than something secret."""
-    if not value.isascii() or compiled(_ELSEWHERE).search(value):
+    if not value.isascii() or (compiled(_ELSEWHERE).search(value) and not _is_coded(value)):
         return True
     if _is_jumbled(value):
         return False
@@ -169,6 +169,12 @@ def is_wordy(value: bytes) -> bool:
 def is_name(value: bytes) -> bool:
     """Whether an unquoted value could be the name of a variable, so that it says nothing."""
     return bool(compiled(_NAME).search(value))
+
+
+def _is_coded(value: bytes) -> bool:
+    """Base64 that begins with a slash is no path: no folder's name is that long and mixed."""
+    mixed = compiled(rb"^/[A-Za-z0-9+]{24,}").search(value)
+    return bool(mixed) and all(compiled(kind).search(mixed.group()) for kind in (rb"[a-z]", rb"[A-Z]", rb"[0-9]"))
 
 
 def _is_jumbled(value: bytes) -> bool:
