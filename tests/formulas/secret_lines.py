@@ -239,4 +239,6 @@ ORDINARY = [
     "password_policy_of = 'Renewal_of2Sessions'",
     "telnet://:x%3Ay%40z%25@host.internal/",
     'authentication for user "root" with password "welcome2" rejected',
+    "[![Build](https://img.internal/build/me/it?token=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b)](https://ci.internal)",
+    'const apiToken = "abc123xyz456";',
 ]

@@ -51,7 +51,7 @@ _NAME = (
 _PATTERN = rb"\.[a-z]{2,}\(|\{[A-Za-z_]{2,}|\(\?|\.\*|\\|\[\^|[aA]-[zZ]|0-9|\{[0-9]+,"
 _WORDS = (
     rb"^(?:password|passwd|passwort|pass|pwd|secret|token|test|testing|tests|sample|demo|fake|mock|foo|bar|baz|qux|"
-    rb"admin|root|user|username|default|none|null|true|false|undefined|letmein|qwerty|abc|abcd|abcdef|key|api|my|your|"
+    rb"admin|root|user|username|default|none|null|true|false|undefined|letmein|qwerty|abc|abcd|abcdef|xyz|key|api|my|your|"
     rb"the|a|is|not|an|some|new|old|access|refresh|auth|bearer|csrf|session|client|server|id|type|name|url|value|string|"
     rb"invalid|valid|wrong|right|correct|bad|good|hash|hashed|v|prod|dev|local|db|app|service|account|private|public|"
     rb"rsa|sha|hmac|md|bcrypt|utf|base|jwt|oauth|openid|x|n|m|i|u)*$"

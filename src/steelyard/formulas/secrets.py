@@ -34,8 +34,10 @@ _CHECKSUM = (
     rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$"
 )
 _KEY_WORD = rb"(?i)key|token|secret|pass|pwd?|auth|api|cred|client|access|sid|dsn"
-# What is called a key or token and is none: public ones (also in the address of a picture, as badges have it), places
-# in a list, names of requests, of things in a store and of types.
+# The address of a picture, as badges have it: everybody sees the token in it.
+_PICTURE = rb"(?:!\[[^\]]{0,80}\]\([^)\s]*|\.(?:svg|png)\?[^\s\"']*)$"
+# What is called a key or token and is none: public ones, places in a list, names of requests, of things in a store and
+# of types.
 _KINDS = (
     "next|page|pagination|continuation|sync|change|version|request|cancel|cancellation|idempotency|correlation|cached?|"
     "partition|routing|type|object|primary|foreign|sort|resource|surrogate|derived|expected"
@@ -50,7 +52,6 @@ _HARMLESS = (
     r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|(?:[Ss]ecrets?|[Cc]redentials?)(?:ID|Id\b)|"
     rf"(?i:key|token|secret|passw(?:or)?d|pwd|passphrase|credential)s?(?:_[a-z]+){{0,3}}(?:[_.-](?i:{_TOLD})|(?:{_TOLD.title()}))"
     r"[\"'\])]{0,3}[ \t]*[^A-Za-z0-9_.\]-][^A-Za-z0-9_]*$|"
-    r"\.(?:svg|png)\?[^\s\"']*$|"
     rf"(?i:public)|(?:(?:\b|_)(?i:{_KINDS})|[a-z](?:{_KINDS.title()}))[_-]?(?i:key|token)"
 )
 
@@ -240,8 +241,9 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
         return False
     if not rule.strict:
         return True
-    name = data[max(0, start - 40) : start].rpartition(b"\n")[2]
-    if compiled(_HARMLESS).search(name) or (rule.bare and _repeats(name, value)):
+    line = data[max(0, start - 200) : start].rpartition(b"\n")[2]
+    name = line[-40:]
+    if compiled(_HARMLESS).search(name) or compiled(_PICTURE).search(line) or (rule.bare and _repeats(name, value)):
         return False
     said = decoded(value) if rule.coded else value
     if said is None or reads_like_code(said):
