@@ -241,4 +241,10 @@ ORDINARY = [
     'authentication for user "root" with password "welcome2" rejected',
     "[![Build](https://img.internal/build/me/it?token=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b)](https://ci.internal)",
     'const apiToken = "abc123xyz456";',
+    # a word and a count, a serial number, a user at a host
+    'password="tulip123",',
+    "auth_pass: 'qwer1234'",
+    '"TokenSerial": "1d42780caa22efd5",',
+    'line_without_pass = "+user1@localhost:8080/shop"',
+    '"password_reset_for": "first.last2@mail.host.com"',
 ]

@@ -46,7 +46,7 @@ _KINDS = (
 _TOLD = (
     "path|file|files|dir|ref|reference|type|kind|name|names|url|uri|endpoint|header|field|column|prefix|suffix|version|"
     "count|limit|length|size|expiry|expires|format|class|model|regex|pattern|label|title|hint|text|message|error|"
-    "description|placeholder|algorithm|alg|enc|address|arn|checksum|digest|hash|fingerprint|sha|sha1|sha256|md5|policy|icon|tag|data"
+    "description|placeholder|algorithm|alg|enc|address|arn|checksum|digest|hash|fingerprint|sha|sha1|sha256|md5|policy|icon|tag|data|serial|number"
 )
 _HARMLESS = (
     r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|(?:[Ss]ecrets?|[Cc]redentials?)(?:ID|Id\b)|"
