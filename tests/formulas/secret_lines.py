@@ -247,4 +247,7 @@ ORDINARY = [
     '"TokenSerial": "1d42780caa22efd5",',
     'line_without_pass = "+user1@localhost:8080/shop"',
     '"password_reset_for": "first.last2@mail.host.com"',
+    # a value with its own name in it; packed data
+    'String accessToken = "1/MkSJoj1xsli0AccessToken_NKPY2";',
+    "p[x'e`wNZtR@3p]Pw:5pZhNvjBp.woe_g5u-r4JwF!%DtO3:ooc7&!#:p^3DtpLuGw",
 ]

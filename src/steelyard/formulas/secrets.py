@@ -46,15 +46,21 @@ _KINDS = (
 _TOLD = (
     "path|file|files|dir|ref|reference|type|kind|name|names|url|uri|endpoint|header|field|column|prefix|suffix|version|"
     "count|limit|length|size|expiry|expires|format|class|model|regex|pattern|label|title|hint|text|message|error|"
-    "description|placeholder|algorithm|alg|enc|address|arn|checksum|digest|hash|fingerprint|sha|sha1|sha256|md5|policy|icon|tag|data|serial|number"
+    "description|placeholder|algorithm|alg|enc|address|arn|checksum|digest|hash|fingerprint|sha|sha1|sha256|md5|policy|"
+    "icon|tag|data|serial|number"
 )
 _HARMLESS = (
     r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|(?:[Ss]ecrets?|[Cc]redentials?)(?:ID|Id\b)|"
-    rf"(?i:key|token|secret|passw(?:or)?d|pwd|passphrase|credential)s?(?:_[a-z]+){{0,3}}(?:[_.-](?i:{_TOLD})|(?:{_TOLD.title()}))"
+    r"(?i:key|token|secret|passw(?:or)?d|pwd|passphrase|credential)s?(?:_[a-z]+){0,3}"
+    rf"(?:[_.-](?i:{_TOLD})|(?:{_TOLD.title()}))"
     r"[\"'\])]{0,3}[ \t]*[^A-Za-z0-9_.\]-][^A-Za-z0-9_]*$|"
     rf"(?i:public)|(?:(?:\b|_)(?i:{_KINDS})|[a-z](?:{_KINDS.title()}))[_-]?(?i:key|token)"
 )
 
+# A name right before its value, and how long it must be for its letters to mean something in a value.
+_CALLED = rb"^.*?([A-Za-z][A-Za-z_-]*)[^A-Za-z]*$"
+_TELLING = 9
+_PACKED = 150
 # What stands between the words of a name.
 _SEPARATORS = frozenset(b"_-.:")
 
@@ -242,6 +248,8 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
     if not rule.strict:
         return True
     line = data[max(0, start - 200) : start].rpartition(b"\n")[2]
+    if rule.prose and len(line) >= _PACKED and b" " not in line:
+        return False
     name = line[-40:]
     if compiled(_HARMLESS).search(name) or compiled(_PICTURE).search(line) or (rule.bare and _repeats(name, value)):
         return False
@@ -252,11 +260,12 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
 
 
 def _repeats(name: bytes, value: bytes) -> bool:
-    """Whether a value says but its own name again, as in `session_token = "SessionToken_2"`."""
+    """Whether a value says its own name, as in `session_token = "SessionToken_2"`."""
     said = letters(value)
-    return (
-        2 * len(said) >= len(value) and said in letters(name) and value.replace(b"_", b"").replace(b"-", b"").isalnum()
-    )
+    if 2 * len(said) >= len(value) and said in letters(name) and value.translate(None, b"_-").isalnum():
+        return True
+    called = letters(compiled(_CALLED).sub(rb"\1", name))
+    return len(called) >= _TELLING and called in said
 
 
 def _is_named(data: bytes, name: int, start: int, end: int) -> bool:
