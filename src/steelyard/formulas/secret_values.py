@@ -18,20 +18,23 @@ _PRINTED = (
     rb"gX1fBat3bV|Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu|"
     rb"eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwi(?:aWF0|YWRt)"
 )
-# Lookups, addresses, paths, hashed passwords, dates and version numbers; public keys by how they begin; what was
-# blotted out.
+# Lookups, addresses of all kinds, paths, hashed passwords, classes of a style sheet, dates and version numbers; public
+# keys by how they begin; what was blotted out.
 _ELSEWHERE = (
     rb"(?i)^(?:[$%@{<\[(]|env[:.]|process\.env|os\.|[a-z][a-z0-9+.-]{1,20}://|file:|arn:|urn:|/[a-z]|~/|\./|\.\./|#/|"
     rb"(?:md5|sha[0-9]+|pbkdf2|bcrypt|argon2|scrypt|crypt)[a-z0-9_]{0,16}\$|"
-    rb"[a-z0-9._+-]*@(?:localhost|[a-z0-9-]+\.[a-z0-9.-]+)(?::[0-9]+)?/|[a-z0-9._+-]+@[a-z0-9.-]+\.(?:com|org|net|io|[a-z]{2})$|"
-    rb"0x[0-9a-f]{1,16}$|&(?:[a-z]{2,4}|#[0-9]{1,4});|[a-z][a-z0-9]*(?:-{2,3}|__)[a-z]+[_-]|[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}$|"
+    rb"[a-z0-9._+-]*@(?:localhost|[a-z0-9-]+\.[a-z0-9.-]+)(?::[0-9]+)?/|"
+    rb"[a-z0-9._+-]+@[a-z0-9.-]+\.(?:com|org|net|io|[a-z]{2})$|"
+    rb"0x[0-9a-f]{1,16}$|&(?:[a-z]{2,4}|#[0-9]{1,4});|[a-z][a-z0-9]*(?:-{2,3}|__)[a-z]+[_-]|"
+    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}$|"
     rb"(?-i:MFkwEwYH|MHYwEAYH|MCowBQYD|MII[BC]IjAN|MIGfMA0G|AAAA[BCE]3Nza))|-{5}|_{5}|\*\*[a-z]|/aws4_request|"
     rb"\.(?:json|ya?ml|toml|xml|csv|ini|conf|cfg|env|txt|log|md|html?|pem|key|crt|cer|p12|pfx|jks|bin|zip|t?gz|"
     rb"png|jpe?g|gif|svg|css|[jt]sx?|py|go|rb|rs|java|php|sh)$"
 )
-# Calls and collections; words with or without a separator; constants.
+# Calls, collections and the rest of a query; places to fill in; words with or without a separator; constants.
 _CODE = (
-    rb"[(){}\[\]]|&[A-Za-z_]+=|:$|^[A-Z]?[a-z]{4,10}(?:[0-9]{1,2}|1234?5?6?)$|^(?:__|##?)[A-Za-z0-9_.-]+(?:__|##?)$|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
+    rb"[(){}\[\]]|&[A-Za-z_]+=|:$|^(?:__|##?)[A-Za-z0-9_.-]+(?:__|##?)$"
+    rb"|^[A-Z]?[a-z]{4,10}(?:[0-9]{1,2}|1234?5?6?)$|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
     rb"|^[._#/:-]*(?:(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})[._:/-])+"
     rb"(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})$"
     rb"|^[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+$"
