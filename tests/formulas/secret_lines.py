@@ -15,6 +15,7 @@ SECRET = [
     "const apiKey = `k8Zr2LmX9vTwQ1pY`;",
     'System.setProperty("SERVICE_API_TOKEN", "q8Zr2LmX9vTwQ1pYk4Bn")',
     "  api_token: q8Zr2LmX9vTwQ1pYk4Bn",
+    "  secret_key: qBZrkLmX9vTwQopYk4Bn",
     "service_secret ?= q8Zr2LmX9vTwQ1pYk4Bn",
     "<ServiceApiKey>q8Zr2LmX9vTwQ1pYk4Bn</ServiceApiKey>",
     'airtable_api_key ::= "k8Zr2LmX9vTwQ1pYz"',
@@ -250,4 +251,6 @@ ORDINARY = [
     # a value with its own name in it; packed data
     'String accessToken = "1/MkSJoj1xsli0AccessToken_NKPY2";',
     "p[x'e`wNZtR@3p]Pw:5pZhNvjBp.woe_g5u-r4JwF!%DtO3:ooc7&!#:p^3DtpLuGw",
+    ".. image:: https://img.internal/cover/me/it?style=flat&token=Q8zr2LmX9vT",
+    "form: `_form_1oa8v_21`, clientSecret: `_secret_1oa8v_70`",
 ]

@@ -25,7 +25,7 @@ _ELSEWHERE = (
     rb"(?:md5|sha[0-9]+|pbkdf2|bcrypt|argon2|scrypt|crypt)[a-z0-9_]{0,16}\$|"
     rb"[a-z0-9._+-]*@(?:localhost|[a-z0-9-]+\.[a-z0-9.-]+)(?::[0-9]+)?/|"
     rb"[a-z0-9._+-]+@[a-z0-9.-]+\.(?:com|org|net|io|[a-z]{2})$|"
-    rb"0x[0-9a-f]{1,16}$|&(?:[a-z]{2,4}|#[0-9]{1,4});|[a-z][a-z0-9]*(?:-{2,3}|__)[a-z]+[_-]|"
+    rb"0x[0-9a-f]{1,16}$|&(?:[a-z]{2,4}|#[0-9]{1,4});|[a-z][a-z0-9]*(?:-{2,3}|__)[a-z]+[_-]|_[a-z]+_[a-z0-9]{5}_[0-9]+$|"
     rb"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}$|"
     rb"(?-i:MFkwEwYH|MHYwEAYH|MCowBQYD|MII[BC]IjAN|MIGfMA0G|AAAA[BCE]3Nza))|-{5}|_{5}|\*\*[a-z]|/aws4_request|"
     rb"\.(?:json|ya?ml|toml|xml|csv|ini|conf|cfg|env|txt|log|md|html?|pem|key|crt|cer|p12|pfx|jks|bin|zip|t?gz|"

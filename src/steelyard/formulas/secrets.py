@@ -35,7 +35,7 @@ _CHECKSUM = (
 )
 _KEY_WORD = rb"(?i)key|token|secret|pass|pwd?|auth|api|cred|client|access|sid|dsn"
 # The address of a picture, as badges have it: everybody sees the token in it.
-_PICTURE = rb"(?:!\[[^\]]{0,80}\]\([^)\s]*|\.(?:svg|png)\?[^\s\"']*)$"
+_PICTURE = rb"(?:!\[[^\]]{0,80}\]\([^)\s]*|image::[ \t]*\S*|<img [^>]*|\.(?:svg|png)\?[^\s\"']*)$"
 # What is called a key or token and is none: public ones, places in a list, names of requests, of things in a store and
 # of types.
 _KINDS = (
