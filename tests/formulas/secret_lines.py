@@ -103,6 +103,7 @@ SECRET = [
     "curl --user me:'q8Zr2LmX9vTw' https://host/x",
     'SNYK_TOKEN = "12345678-ABCD-ABCD-ABCD-1234567890AB"',
     "xoxr" + "-2-q8Zr2LmX9vTw",
+    "T: akab" + "-q8zr2lmx9vtwq1py-k4bnz7xcq8zr2lmx",
     'storage_access_key: "/q8Zr2LmX9vTwQ1pYk4BnZ7xCq8Zr/2LmX9vTw=="',
 ]
 
@@ -253,4 +254,6 @@ ORDINARY = [
     "p[x'e`wNZtR@3p]Pw:5pZhNvjBp.woe_g5u-r4JwF!%DtO3:ooc7&!#:p^3DtpLuGw",
     ".. image:: https://img.internal/cover/me/it?style=flat&token=Q8zr2LmX9vT",
     "form: `_form_1oa8v_21`, clientSecret: `_secret_1oa8v_70`",
+    "AKAMAI_CLIENT_TOKEN=akab-mnbvcxzlkjhgfdsapoiuytrewq1234567",
+    "AKAMAI_ACCESS_TOKEN=akab-1234567890qwerty-asdfghjklzxcvtnu",
 ]

@@ -42,8 +42,8 @@ _CODE = (
     rb"|^[A-Z]{1,9}[0-9]{0,4}[A-Z]{0,4}(?:[_/+-](?:[A-Z]{2,9}[0-9]{0,4}|[A-Z][0-9]{3}[A-Z]{0,4}|[0-9]{3}))+$"
     rb"|^[A-Za-z]?[a-z]{2,}(?:[A-Z]{1,4}[a-z]{2,}[0-9]?){2,}(?:V[0-9])?$"
 )
-# Values that hold nothing but an alphabet, or most of one.
-_ALPHABET = rb"(?i)0123456789|1234567890|abcdefghijklm|qwertyuiop"
+# Values that hold nothing but an alphabet or a row of keys, or most of one.
+_ALPHABET = rb"(?i)0123456789|1234567890|abcdefghijklm|qwertyuiop|asdfghjk|zxcvbnm|lkjhgfds|poiuytre|mnbvcxz"
 # A password that says that it is one.
 _SAYS_SO = rb"^[a-z]*[0-9]{0,3}[a-z]*(?:pass|pwd|secret)[a-z]*[0-9]{0,3}$"
 # A name as programs give them: words in capitals and small letters, a short number at the end of one.
