@@ -256,4 +256,6 @@ ORDINARY = [
     "form: `_form_1oa8v_21`, clientSecret: `_secret_1oa8v_70`",
     "AKAMAI_CLIENT_TOKEN=akab-mnbvcxzlkjhgfdsapoiuytrewq1234567",
     "AKAMAI_ACCESS_TOKEN=akab-1234567890qwerty-asdfghjklzxcvtnu",
+    '("user@domain.com", "password", "user%40domain.com:password"),',
+    "https://me:not-my-re%40l-password@host.internal/",
 ]

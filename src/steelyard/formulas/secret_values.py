@@ -126,7 +126,8 @@ def _is_rolled(said: bytes) -> bool:
 def _says_nothing(text: bytes) -> bool:
     """Whether what stood behind a code is no secret either."""
     signs = sum(bytes([c]).isalnum() for c in text)
-    return signs < _FEW or _is_stock(text) or is_wordy(text) or text.lower() in b"abcdefghijklmnopqrstuvwxyz"
+    words = text.translate(None, bytes(_SPECIAL))
+    return signs < _FEW or _is_stock(text) or is_wordy(words) or text.lower() in b"abcdefghijklmnopqrstuvwxyz"
 
 
 def letters(value: bytes) -> bytes:
