@@ -258,4 +258,8 @@ ORDINARY = [
     "AKAMAI_ACCESS_TOKEN=akab-1234567890qwerty-asdfghjklzxcvtnu",
     '("user@domain.com", "password", "user%40domain.com:password"),',
     "https://me:not-my-re%40l-password@host.internal/",
+    # a number at the end of a name, the secret that every manual of one-time passwords prints
+    "const secret = await client.hooks.getSigningSecret('webhookID123');",
+    'operation_key="rh93-remote_monitor_60000"',
+    "otpauth://totp/Shop:me?secret=JBSWY3DPEHPK3PXP&issuer=Shop",
 ]

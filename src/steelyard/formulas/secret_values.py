@@ -11,11 +11,11 @@ _PLACEHOLDER = (
     rb"(?i)example|placeholder|redacted|change_?-?(?:me|it)|replace[_-]?(?:me|with|this)|insert[_-]|your[_-]|dummy|xxxx|"
     rb"\*\*\*|\.\.\.|\xe2\x80\xa2|\xe2\x80\xa6|<[a-z][a-z0-9_ .:-]*>|\$\{|#\{|\{\{|\$\(|%\([a-z_]+\)"
 )
-# What standards and manuals print as an example, and everybody copies: OAuth (RFC 6749), OpenID Connect, the storage
-# emulator that comes with its key, the web token of one John Doe.
+# What standards and manuals print as an example, and everybody copies: OAuth (RFC 6749), OpenID Connect, one-time
+# passwords, the storage emulator that comes with its key, the web token of one John Doe.
 _PRINTED = (
     rb"2YotnFZFEjr1zCsi|tGzv3JOkF0XG5Qx2TlK|SlAV32hkKG|8xLOxBtZp8|SplxlOBeZQQYbYS6WxSbIA|7Fjfp0ZBr1KtDRbnfVdmIw|"
-    rb"gX1fBat3bV|Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu|"
+    rb"gX1fBat3bV|JBSWY3DPEHPK3PXP|Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu|"
     rb"eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwi(?:aWF0|YWRt)"
 )
 # Lookups, addresses of all kinds, paths, hashed passwords, classes of a style sheet, dates and version numbers; public
@@ -25,7 +25,8 @@ _ELSEWHERE = (
     rb"(?:md5|sha[0-9]+|pbkdf2|bcrypt|argon2|scrypt|crypt)[a-z0-9_]{0,16}\$|"
     rb"[a-z0-9._+-]*@(?:localhost|[a-z0-9-]+\.[a-z0-9.-]+)(?::[0-9]+)?/|"
     rb"[a-z0-9._+-]+@[a-z0-9.-]+\.(?:com|org|net|io|[a-z]{2})$|"
-    rb"0x[0-9a-f]{1,16}$|&(?:[a-z]{2,4}|#[0-9]{1,4});|[a-z][a-z0-9]*(?:-{2,3}|__)[a-z]+[_-]|_[a-z]+_[a-z0-9]{5}_[0-9]+$|"
+    rb"0x[0-9a-f]{1,16}$|&(?:[a-z]{2,4}|#[0-9]{1,4});|"
+    rb"[a-z][a-z0-9]*(?:-{2,3}|__)[a-z]+[_-]|_[a-z]+_[a-z0-9]{5}_[0-9]+$|"
     rb"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]+(?:\.[0-9]+)+$|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,}$|"
     rb"(?-i:MFkwEwYH|MHYwEAYH|MCowBQYD|MII[BC]IjAN|MIGfMA0G|AAAA[BCE]3Nza))|-{5}|_{5}|\*\*[a-z]|/aws4_request|"
     rb"\.(?:json|ya?ml|toml|xml|csv|ini|conf|cfg|env|txt|log|md|html?|pem|key|crt|cer|p12|pfx|jks|bin|zip|t?gz|"
@@ -36,7 +37,7 @@ _CODE = (
     rb"[(){}\[\]]|&[A-Za-z_]+=|:$|^(?:__|##?)[A-Za-z0-9_.-]+(?:__|##?)$"
     rb"|^[A-Z]?[a-z]{4,10}(?:[0-9]{1,2}|1234?5?6?)$|^[A-Za-z_.\-/:,;!?=+*&|@%]+$"
     rb"|^[._#/:-]*(?:(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})[._:/-])+"
-    rb"(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,4})$"
+    rb"(?:[a-z]+(?:[0-9]{1,3}[a-z]+)?[0-9]{0,4}|[0-9]{1,6})$"
     rb"|^[A-Z]+(?:_(?:[A-Z]+[0-9]{0,2}|[0-9]{1,4}))+$"
     rb"|^[A-Z][A-Z0-9]{0,9}(?:_[A-Z]{2,12}[0-9]{0,3})+$"
     rb"|^[A-Z]{1,9}[0-9]{0,4}[A-Z]{0,4}(?:[_/+-](?:[A-Z]{2,9}[0-9]{0,4}|[A-Z][0-9]{3}[A-Z]{0,4}|[0-9]{3}))+$"
@@ -49,7 +50,7 @@ _SAYS_SO = rb"^[a-z]*[0-9]{0,3}[a-z]*(?:pass|pwd|secret)[a-z]*[0-9]{0,3}$"
 # A name as programs give them: words in capitals and small letters, a short number at the end of one.
 _NAME = (
     rb"^(?:[A-Za-z]?[a-z]+[0-9]{0,2}|[A-Z][a-z]+[0-9]{3,5}|[A-Z]{2,}[0-9]{0,2})"
-    rb"(?:[A-Z]{1,3}[a-z]+[0-9]{0,2}|_[A-Za-z]+[0-9]{0,2})*$|^[A-Z]{3,12}[0-9]{0,6}:?$"
+    rb"(?:[A-Z]{1,3}[a-z]+[0-9]{0,2}|_[A-Za-z]+[0-9]{0,2})*(?:ID[0-9]{0,4})?$|^[A-Z]{3,12}[0-9]{0,6}:?$"
     rb"|^[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24}(?:\.[A-Za-z_]{1,24}[0-9]{0,5}[A-Za-z_]{0,24})+$"
 )
 _PATTERN = rb"\.[a-z]{2,}\(|\{[A-Za-z_]{2,}|\(\?|\.\*|\\|\[\^|[aA]-[zZ]|0-9|\{[0-9]+,"
