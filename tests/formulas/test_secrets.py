@@ -120,6 +120,13 @@ def test_what_is_no_secret_is_left_alone(line: str) -> None:
     assert find(as_lines(line)) == []
 
 
+def test_packed_data_tells_no_password() -> None:
+    """Where no blank comes for long nobody tells a password, even if the letters for one stand there."""
+    told = "Pw:5pZhNvjBp.woe_g5u-r4JwF!%DtO3 "
+    assert find([(1, f"the {told}")])
+    assert find([(1, "x@3p/" * 40 + told)]) == []
+
+
 def test_a_token_amid_a_longer_word_is_none() -> None:
     """Something that goes on before or after is another thing."""
     assert find([(1, "abc" + TOKEN)]) == []

@@ -24,6 +24,7 @@ class Rule:
     contains: str | None = None
     coded: bool = False
     bare: bool = False
+    prose: bool = False
     provider: bool = False
     ended: bool = False
 
@@ -56,6 +57,7 @@ def _token_rule(name: str, spec: Mapping[str, Any], parts: Mapping[str, str]) ->
         contains=spec.get("contains"),
         coded=bool(spec.get("coded")),
         bare=bool(spec.get("bare")),
+        prose=bool(spec.get("prose")),
         ended=spec["regex"].endswith("<ends>"),
     )
 

@@ -11,7 +11,16 @@ from functools import cache
 from typing import Any, TypeVar
 
 from steelyard.formulas.secret_rules import Rule, rules
-from steelyard.formulas.secret_values import compiled, decoded, entropy, is_name, is_placeholder, reads_like_code
+from steelyard.formulas.secret_values import (
+    compiled,
+    decoded,
+    entropy,
+    is_name,
+    is_placeholder,
+    is_wordy,
+    letters,
+    reads_like_code,
+)
 
 BLOCK = 128 * 1024
 OVERLAP = 4 * 1024
@@ -23,18 +32,40 @@ _PIECE = 8
 # What may stand right before a token although it ends in a letter or digit: escapes of JSON, URLs and terminals.
 _ESCAPE_BEFORE = rb"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|(?:\x1b|u001b|x1b|033)\[[0-9;]*m)$"
 # Lists of locked packages pair names with these; and what a value is called that is a key in spite of its looks.
-_CHECKSUM = rb"^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})$"
+_CHECKSUM = (
+    rb"^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}|"
+    rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$"
+)
 _KEY_WORD = rb"(?i)key|token|secret|pass|pwd?|auth|api|cred|client|access|sid|dsn"
+# The address of a picture, as badges have it: everybody sees the token in it.
+_PICTURE = rb"(?:!\[[^\]]{0,80}\]\([^)\s]*|image::[ \t]*\S*|<img [^>]*|\.(?:svg|png)\?[^\s\"']*)$"
 # What is called a key or token and is none: public ones, places in a list, names of requests, of things in a store and
 # of types.
 _KINDS = (
-    "next|page|pagination|continuation|sync|change|version|request|cancel|cancellation|idempotency|correlation|cache|"
-    "partition|routing|type|object|primary|foreign|sort"
+    "next|page|pagination|continuation|sync|change|version|request|cancel|cancellation|idempotency|correlation|cached?|"
+    "partition|routing|type|object|primary|foreign|sort|resource|surrogate|derived|expected"
+)
+# The last word of a name says what stands there: where a secret is, of which kind, or what is told of it.
+_TOLD = (
+    "path|file|files|dir|ref|reference|type|kind|name|names|url|uri|endpoint|header|field|column|prefix|suffix|version|"
+    "count|limit|length|size|expiry|expires|format|class|model|regex|pattern|label|title|hint|text|message|error|"
+    "description|placeholder|algorithm|alg|enc|address|arn|checksum|digest|hash|fingerprint|sha|sha1|sha256|md5|policy|"
+    "icon|tag|data|serial|number"
 )
 _HARMLESS = (
-    r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|"
+    r"::\w+[\"']\s*:|(?:[Tt]oken|[Kk]ey|TOKEN|KEY)_?(?:id|Id|ID)\b|(?:[Ss]ecrets?|[Cc]redentials?)(?:ID|Id\b)|"
+    r"(?i:key|token|secret|passw(?:or)?d|pwd|passphrase|credential)s?(?:_[a-z]+){0,3}"
+    rf"(?:[_.-](?i:{_TOLD})|(?:{_TOLD.title()}))"
+    r"[\"'\])]{0,3}[ \t]*[^A-Za-z0-9_.\]-][^A-Za-z0-9_]*$|"
     rf"(?i:public)|(?:(?:\b|_)(?i:{_KINDS})|[a-z](?:{_KINDS.title()}))[_-]?(?i:key|token)"
 )
+
+# A name right before its value, and how long it must be for its letters to mean something in a value.
+_CALLED = rb"^.*?([A-Za-z][A-Za-z_-]*)[^A-Za-z]*$"
+_TELLING = 9
+_PACKED = 150
+# What stands between the words of a name.
+_SEPARATORS = frozenset(b"_-.:")
 
 Text = TypeVar("Text", str, bytes)
 
@@ -256,10 +287,25 @@ def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:
         return False
     if not rule.strict:
         return True
-    if compiled(_HARMLESS).search(data[max(0, start - 40) : start].rpartition(b"\n")[2]):
+    line = data[max(0, start - 200) : start].rpartition(b"\n")[2]
+    if rule.prose and len(line) >= _PACKED and b" " not in line:
+        return False
+    name = line[-40:]
+    if compiled(_HARMLESS).search(name) or compiled(_PICTURE).search(line) or (rule.bare and _repeats(name, value)):
         return False
     said = decoded(value) if rule.coded else value
-    return said is not None and not reads_like_code(said) and not (rule.bare and is_name(said))
+    if said is None or reads_like_code(said):
+        return False
+    return not (rule.bare or _SEPARATORS & set(said)) or not (is_name(said) or is_wordy(said))
+
+
+def _repeats(name: bytes, value: bytes) -> bool:
+    """Whether a value says its own name, as in `session_token = "SessionToken_2"`."""
+    said = letters(value)
+    if 2 * len(said) >= len(value) and said in letters(name) and value.translate(None, b"_-").isalnum():
+        return True
+    called = letters(compiled(_CALLED).sub(rb"\1", name))
+    return len(called) >= _TELLING and called in said
 
 
 def _is_named(data: bytes, name: int, start: int, end: int) -> bool:
