@@ -458,6 +458,15 @@ def test_files_that_outgrow_the_quota_end_the_command(open_sandbox: Open) -> Non
 
 
 @pytest.mark.parametrize("provider", HOST, indirect=True)
+def test_files_without_a_name_count(open_sandbox: Open) -> None:
+    """What was deleted while it is open still fills the disk."""
+    sandbox = open_sandbox(limits=Limits(disk_mb=8))
+    fill = "exec 9> gone; rm gone; dd if=/dev/zero bs=1M count=20 >&9 2>/dev/null; sleep 7900"
+
+    assert sandbox.exec(shell(fill, LONG_S)).over_disk
+
+
+@pytest.mark.parametrize("provider", HOST, indirect=True)
 def test_a_command_that_said_enough_is_ended(sandbox: Sandbox) -> None:
     """Once its listener has had enough it is asked to end, and may still say its last words."""
     script = "trap 'echo last words; exit 0' INT; echo one; echo two; while :; do sleep 0.05; done"

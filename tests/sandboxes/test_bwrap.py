@@ -58,11 +58,35 @@ def test_the_home_of_the_user_is_hidden(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/usr/x", "/etc/x", "/bin/x", "/opt/x", f"{sys.prefix}/x", "/proc/sys/kernel/core_pattern", "/proc/self/mem"],
+    [
+        *("/usr/x", "/etc/x", "/bin/x", "/opt/x", f"{sys.prefix}/x", "/proc/sys/kernel/core_pattern", "/proc/self/mem"),
+        *("/x", "/run/x", "/var/x", "/home/x", "/dev/x"),
+    ],
 )
 def test_the_system_can_not_be_written(run: Run, path: str) -> None:
     """System directories, the programs' own and kernel settings are read-only, also when the harness is root."""
     assert run(f": >> {path}").exit_code != 0  # opens it for writing, and writes nothing
+
+
+@pytest.mark.parametrize("path", ["big", "/tmp/big", "/var/tmp/big", "/dev/shm/big", "$HOME/big"])
+def test_all_that_can_be_written_is_measured(tmp_path: Path, path: str) -> None:
+    """There is no place where a command may write past its quota."""
+    (tmp_path / "tree").mkdir()
+    sandbox = BwrapProvider().open(SandboxSpec("run", tmp_path / "tree", tmp_path / "scratch", Limits(disk_mb=8)))
+    try:
+        assert sandbox.exec(shell(f"dd if=/dev/zero of={path} bs=1M count=20", LONG_S)).over_disk
+    finally:
+        sandbox.close()
+
+
+def test_the_devices_of_every_program_work(run: Run) -> None:
+    """What is read-only around them changes nothing for them, nor for shared memory."""
+    script = (
+        'echo x > /dev/null && head -c 4 /dev/urandom | wc -c && python3 -c "import multiprocessing as m; m.Lock()"'
+    )
+    assert run(script).stdout.text().strip() == "4"
+    assert run(script).exit_code == 0
+    assert run("python3 -c 'import pty; print(pty.openpty())'").exit_code == 0
 
 
 def test_no_rights_of_root(run: Run) -> None:

@@ -17,7 +17,7 @@ from steelyard.sandboxes.host import HostSandbox
 from steelyard.sandboxes.process import Ended, Launch
 
 TREES = ("/repo", "/code", "/project")
-HOME, TMP = "/home/dev", "/tmp"  # noqa: S108  # a path inside the sandbox, private to it
+HOME, TMP, SHM = "/home/dev", "/tmp", "/dev/shm"  # noqa: S108  # paths inside the sandbox, private to it
 UID = "1000"
 PASSWD = (
     f"root:x:0:0:root:/root:/bin/sh\ndev:x:{UID}:{UID}:dev:{HOME}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
@@ -41,7 +41,8 @@ class BwrapSandbox(HostSandbox):
         self.provider = provider
         scratch = spec.scratch.absolute()
         inside = provider.tree
-        super().__init__(spec, Places({inside: spec.tree.absolute(), HOME: scratch / "home", TMP: scratch / "tmp"}))
+        own = {HOME: scratch / "home", TMP: scratch / "tmp", SHM: scratch / "shm"}
+        super().__init__(spec, Places({inside: spec.tree.absolute(), **own}))
         self._users(scratch / "etc")
         self.arguments = self._arguments(scratch / "etc")
 
@@ -60,12 +61,14 @@ class BwrapSandbox(HostSandbox):
         words = [self.provider.program, *self.provider.alone, *self.provider.system]
         words += ["--ro-bind", str(users / "passwd"), "/etc/passwd", "--ro-bind", str(users / "group"), "/etc/group"]
         # Read-only as a whole: to the kernel, root in a user namespace is still root before /proc/sys.
-        words += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var/tmp"]  # noqa: S108  # inside
-        for inside in (TMP, HOME):
+        words += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--dir", "/run"]
+        words += ["--symlink", TMP, "/var/tmp"]  # noqa: S108  # inside
+        for inside in (TMP, HOME, SHM):
             words += ["--bind", str(self.places.places[inside]), inside]
         for path in self.provider.programs:
             words += ["--ro-bind-try", str(path), str(path)]
         words += ["--bind", str(self.places.places[self.tree]), self.tree]
+        words += ["--remount-ro", "/dev", "--remount-ro", "/"]  # what is written anywhere else would not be measured
         if not self.spec.limits.network:
             words.append("--unshare-net")
         return tuple(words)

@@ -10,7 +10,7 @@ from steelyard.errors import InfraError
 from steelyard.sandboxes import cgroup
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox, SandboxSpec
 from steelyard.sandboxes.files import Places, ensure_directory, remove
-from steelyard.sandboxes.meter import Meter
+from steelyard.sandboxes.meter import Meter, deleted_mb
 from steelyard.sandboxes.process import Ended, Launch, Reason, run
 from steelyard.sandboxes.wardens import POOL, Warden
 
@@ -25,7 +25,7 @@ class HostSandbox(Sandbox):
 
     def __init__(self, spec: SandboxSpec, places: Places) -> None:
         self.spec, self.places = spec, places
-        self.tree, self.home, self.tmp = places.places
+        self.tree, self.home, self.tmp, *_ = places.places
         self.closed = False
         self._lock = threading.Lock()
         self.warden, self.cgroup, self.notes = self._confine()
@@ -86,11 +86,16 @@ class HostSandbox(Sandbox):
         """Look at a running command: its memory where nobody else does, its files where there is a quota."""
         if self.metered.samples:
             self.metered.sample(self.warden.pid)
-        return "disk" if self._over_disk() else None
+        return "disk" if self._over_disk(running=True) else None
 
-    def _over_disk(self) -> bool:
+    def _over_disk(self, *, running: bool = False) -> bool:
         quota = self.spec.limits.disk_mb
-        return quota is not None and self.places.used_mb() > quota
+        if quota is None:
+            return False
+        used = self.places.used_mb()
+        if running and used <= quota:
+            used += deleted_mb(self.warden.pid, self.places.places[self.tree])
+        return used > quota
 
     def read(self, path: str, limit: int = 16 * 1024 * 1024) -> bytes | None:
         """A regular file's first bytes; None when there is none."""
