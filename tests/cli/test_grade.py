@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -299,3 +300,42 @@ def test_a_copy_leaves_out_what_has_no_place_in_it(tmp_path: Path) -> None:
         "sub/a.py",
     ]
     assert (tmp_path / "copy" / "link").is_symlink()
+
+
+def test_what_vanishes_while_it_is_copied_is_not_there(tmp_path: Path) -> None:
+    """Builds and editors come and go in a checkout: that is no reason not to grade it."""
+    source = tmp_path / "source"
+    for number in range(40):
+        (source / f"d{number}").mkdir(parents=True)
+        (source / f"d{number}" / "kept").write_text("x")
+    stop = threading.Event()
+
+    def come_and_go() -> None:
+        while not stop.is_set():
+            for number in range(40):
+                (source / f"d{number}" / "passing").write_text("x")
+            for number in range(40):
+                (source / f"d{number}" / "passing").unlink()
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        for turn in range(20):
+            copy_tree(source, tmp_path / f"copy-{turn}", leave_out=tmp_path / "home")
+    finally:
+        stop.set()
+        thread.join()
+
+    assert all(len(list((tmp_path / f"copy-{turn}").rglob("kept"))) == 40 for turn in range(20))
+
+
+def test_a_repository_with_a_missing_object_is_named(repo: Path) -> None:
+    """What the base had can't be told any more; the object is named, with what to do."""
+    done = subprocess.run(["git", "rev-parse", "HEAD:calc.py"], cwd=repo, capture_output=True, text=True, check=True)
+    oid = done.stdout.strip()
+    (repo / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+
+    result = grade(repo, "- {name: few, type: max_files_changed, limit: 1}")
+
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"the object {oid} of 'calc.py' is missing" in result.stderr

@@ -1,6 +1,7 @@
 """steelyard grade: grade changes that are already there, in any git repository, with no agent."""
 
 import argparse
+import errno
 import os
 import shutil
 import signal
@@ -135,17 +136,23 @@ def _top(directory: Path) -> Path:
 
 
 def copy_tree(source: Path, target: Path, leave_out: Path) -> None:
-    """Copy a checkout, ignored files too, without git's own directories, one other place, fifos and sockets."""
+    """Copy a checkout, ignored files too, without git's own directories, one other place, fifos and sockets.
+
+    What vanishes meanwhile is not there: what counts was captured before, and is put in its place afterwards.
+    """
 
     def ignored(folder: str, names: list[str]) -> set[str]:
         return {name for name in names if name == ".git" or not _copied(Path(folder, name), leave_out)}
 
-    with boundary("sandbox_error", "copying the tree (STEELYARD_SCRATCH names a place with more room)"):
+    with boundary("sandbox_error", "copying the tree"):
         try:
             shutil.copytree(source, target, symlinks=True, ignore=ignored)
         except shutil.Error as error:
-            path, _, reason = error.args[0][0]
-            raise OSError(f"{printable(str(path))}: {reason}") from error
+            for path, _, reason in error.args[0]:
+                if f"[Errno {errno.ENOSPC}]" in reason:
+                    raise OSError(f"{reason}; STEELYARD_SCRATCH names a place with more room") from error
+                if f"[Errno {errno.ENOENT}]" not in reason:
+                    raise OSError(f"{printable(str(path))}: {reason}") from error
 
 
 def _copied(path: Path, leave_out: Path) -> bool:

@@ -144,6 +144,8 @@ def _entries(listing: bytes, prefix: str) -> tuple[dict[str, Entry], list[tuple[
         path = prefix + os.fsdecode(name)
         if int(mode, 8) == _GITLINK:
             submodules.append((path, oid))
+        elif not size.isdigit():
+            raise GitError(f"the object {oid} of {path!r} is missing or damaged; git fsck tells more")
         else:  # old repositories hold modes such as 100664
             entries[path] = Entry(git_mode(int(mode, 8)), oid, int(size))
     return entries, submodules
