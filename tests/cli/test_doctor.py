@@ -38,3 +38,13 @@ def test_trees_of_killed_runs_are_cleaned_away(tmp_path: Path) -> None:
 
     assert json.loads(done.stdout)["cleaned"] >= 1
     assert not left.exists()
+
+
+def test_a_home_that_can_not_be_written_is_named(tmp_path: Path) -> None:
+    """Runs are not possible there, whatever else works: a file takes no directory from anybody."""
+    (tmp_path / "file").touch()
+    done = Shop(tmp_path).steelyard("doctor", "--json", STEELYARD_HOME=str(tmp_path / "file" / "home"))
+
+    (store,) = [one for one in json.loads(done.stdout)["findings"] if one["name"] == "store"]
+    assert (done.returncode, store["ok"]) == (3, False)
+    assert "/file can't be written to; STEELYARD_HOME names another place" in store["detail"]

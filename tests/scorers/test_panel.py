@@ -92,6 +92,24 @@ class Early(Late):
         return passed("ran")
 
 
+class Wordy(Scorer):
+    """Says far more than anybody reads."""
+
+    type: Literal["wordy"] = "wordy"
+
+    def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
+        """Pass, at length."""
+        return passed("word " * 100_000)
+
+
+def test_a_detail_has_a_bound() -> None:
+    """It stands in every record and table; what is left out is counted."""
+    (result,) = grade([Wordy(name="a")], evidence(), None, clock=lambda: 0.0)
+
+    assert result.verdict == "PASS"
+    assert result.detail == "word " * 4_000 + " … 480,000 characters left out"
+
+
 def ticking() -> "itertools.count[float]":
     """A clock that goes on by one second a look."""
     return itertools.count(0.0, 1.0)

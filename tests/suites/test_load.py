@@ -380,6 +380,8 @@ def test_a_scorers_file_is_a_list_or_a_mapping(place: Path) -> None:
         ("scorer: []\n", "did you mean 'scorers'?"),
         ("[]\n", "the list is empty"),
         ("12\n", "must be a list, not 12"),
+        ("- {name: a, type: command, command: ' '}\n", "scorers[0].command: must not be blank"),
+        ("- {name: a, type: forbid_paths, patterns: []}\n", "patterns: must be a list of at least 1; this one has 0"),
     ],
 )
 def test_a_bad_scorers_file_names_its_mistakes(place: Path, text: str, expected: str) -> None:

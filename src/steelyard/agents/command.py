@@ -9,6 +9,7 @@ from pydantic import Field
 
 from steelyard.agents.base import Agent, Turn, TurnResult
 from steelyard.agents.streams import count, money
+from steelyard.domain.suite import ShellCommand
 from steelyard.domain.trajectory import Step
 from steelyard.domain.usage import Usage
 from steelyard.errors import AgentError, InfraError, RunError
@@ -86,7 +87,7 @@ class CommandAgent(Agent):
 
     type: Literal["command"] = "command"
     plain_turns: ClassVar[bool] = True
-    command: str = Field(min_length=1, description="shell command that works on the tree")
+    command: ShellCommand = Field(description="shell command that works on the tree")
     model: str | None = Field(default=None, description="handed to the command as $STEELYARD_MODEL")
 
     def check(self, env: Mapping[str, str]) -> str | None:

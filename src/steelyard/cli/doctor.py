@@ -90,6 +90,10 @@ def _basics(settings: Settings) -> list[Finding]:
 def _store(settings: Settings) -> Finding:
     shown = settings.store_url if "@" not in settings.store_url else settings.store_url.split("@", 1)[1]
     if settings.store_url.startswith("sqlite:///") and not os.path.exists(settings.store_url[10:]):  # noqa: PTH110
+        place = next(at for at in (settings.home, *settings.home.absolute().parents) if at.exists())
+        if not (place.is_dir() and os.access(place, os.W_OK)):
+            said = f"{place} can't be written to; STEELYARD_HOME names another place"
+            return Finding("base", "store", False, said, needed=True)
         return Finding("base", "store", True, f"{shown} (made by the first run)", needed=True)
     try:
         from steelyard.wiring import open_store

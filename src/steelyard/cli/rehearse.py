@@ -59,7 +59,7 @@ class Rehearsal:
 
 def register(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.epilog = "example: steelyard rehearse suite.yaml --script replies.json"
+    parser.epilog = "example: steelyard rehearse steelyard.yaml --script replies.json"
     parser.add_argument("suite", type=Path, metavar="SUITE", help="the suite file")
     parser.add_argument("--script", type=Path, metavar="FILE", help="what the model says (default: look around, end)")
     parser.add_argument("--arm", action="append", default=[], metavar="A", help="only this arm; may be repeated")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def register(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.epilog = "example: steelyard run suite.yaml --repeats 5 --jobs 2"
+    parser.epilog = "example: steelyard run steelyard.yaml --repeats 5 --jobs 2"
     parser.add_argument("suite", type=Path, metavar="SUITE", help="the suite file")
     add_options(parser)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from steelyard.domain.suite import NOT_BLANK
+
 _WORDS = {
     "missing": "is required",
     "string_type": "must be a string",
@@ -53,6 +55,8 @@ def _said(item: dict[str, Any]) -> str:
         return f"must be at most {context['le']:g}"
     if kind == "literal_error":
         return f"must be one of {context['expected'].replace(' or ', ', ')}"
+    if kind == "string_pattern_mismatch" and context["pattern"] == NOT_BLANK:
+        return "must not be blank"
     if kind == "string_too_long":
         return f"must have at most {context['max_length']} characters"
     message = str(item["msg"]).removeprefix("Value error, ")

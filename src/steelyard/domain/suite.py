@@ -4,7 +4,7 @@ Scorers and agents are kept as JSON objects with a `type` (their part's `model_d
 this layer, and only the types that a suite uses are ever loaded (`plugins.build`).
 """
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
@@ -12,6 +12,8 @@ from steelyard.domain.compare_spec import CompareSpec
 from steelyard.domain.record import JsonObject, Record, canonical_json, sha256
 
 Name = str
+NOT_BLANK = r"\S"
+ShellCommand = Annotated[str, Field(min_length=1, pattern=NOT_BLANK)]
 
 
 class Seed(Record):
@@ -50,7 +52,7 @@ class Stage(Record):
     """One command of the gate loop."""
 
     name: str = Field(min_length=1, max_length=200)
-    command: str = Field(min_length=1)
+    command: ShellCommand
     timeout_s: int = Field(default=900, ge=1, le=86_400)
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Finding, Grade, failed, not_applicable, passed
+from steelyard.domain.suite import ShellCommand
 from steelyard.errors import InfraError
 from steelyard.sandboxes.base import TIMED_OUT, Sandbox
 from steelyard.scorers.base import Scorer
@@ -32,7 +33,7 @@ class BaselineTestsPass(Scorer):
 
     type: Literal["baseline_tests_pass"] = "baseline_tests_pass"
     framework: Framework = "pytest"
-    command: str | None = Field(default=None, min_length=1)
+    command: ShellCommand | None = None
     tests: Patterns | None = None
     config: Patterns | None = None
     reports: Patterns | None = None

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Grade, failed, passed
+from steelyard.domain.suite import ShellCommand
 from steelyard.errors import InfraError
 from steelyard.sandboxes.base import TIMED_OUT, ExecResult, Sandbox, shell
 from steelyard.scorers.base import Scorer
@@ -15,7 +16,7 @@ class Command(Scorer):
     """FAIL when the shell command exits non-zero or times out; the exit code is the one the harness saw."""
 
     type: Literal["command"] = "command"
-    command: str = Field(min_length=1)
+    command: ShellCommand
     timeout_s: int = Field(default=900, ge=1, le=3600)
 
     uses_sandbox: ClassVar[bool] = True

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Finding, Grade, failed, passed
 from steelyard.domain.record import Record
+from steelyard.domain.suite import ShellCommand
 from steelyard.errors import InfraError, InputError
 from steelyard.sandboxes.base import TIMED_OUT, Sandbox
 from steelyard.scorers.base import Scorer
@@ -64,7 +65,7 @@ class HiddenTests(Scorer):
     type: Literal["hidden_tests"] = "hidden_tests"
     files: str | None = Field(default=None, min_length=1)
     contents: tuple[HiddenFile, ...] = Field(default=(), max_length=MAX_FILES)
-    command: str = Field(min_length=1)
+    command: ShellCommand
     framework: Framework = "junit"
     reports: Patterns | None = None
     min_tests: int = Field(default=1, ge=1)

@@ -13,6 +13,7 @@ from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
 from steelyard.scorers.paths import files, listed
 
+LONGEST_DETAIL = 20_000
 UNRESTORED = "what the command changed could not be put back"
 
 
@@ -93,6 +94,9 @@ def _asked(ask: Callable[[], Grade], what: str) -> tuple[Grade, bool]:
 def _checked(answer: object) -> Grade:
     if not isinstance(answer, Grade):
         raise TypeError(f"a scorer answers with a Grade, this one with {type(answer).__name__}")
+    if isinstance(answer.detail, str) and (left := len(answer.detail) - LONGEST_DETAIL) > 0:
+        said = f"{answer.detail[:LONGEST_DETAIL]} … {left:,} characters left out"
+        return answer.model_copy(update={"detail": said})
     return answer
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard, TypeVar, Union, get_a
 
 from pydantic import BaseModel, ValidationError
 
+from steelyard.domain.suite import NOT_BLANK
 from steelyard.suites.problems import Problems, listed, near, shown, visible
 from steelyard.suites.yamlfile import Node, Place
 
@@ -41,8 +42,6 @@ _BOUNDS = {
     "less_than_equal": ("le", "at most {}"),
     "string_too_short": ("min_length", "at least {} characters long"),
     "string_too_long": ("max_length", "at most {} characters long"),
-    "too_short": ("min_length", "a list of at least {}"),
-    "too_long": ("max_length", "a list of at most {}"),
     "string_pattern_mismatch": ("pattern", "text that matches {}"),
 }
 
@@ -137,6 +136,11 @@ def _say(kind: str, context: Mapping[str, Any], details: "ErrorDetails") -> str:
     if kind in {"literal_error", "enum"}:
         allowed = [word.strip("'") for word in str(context["expected"]).replace(" or ", ", ").split(", ")]
         return f"can't be {shown(value)}{listed(allowed)}{near(value, allowed) if isinstance(value, str) else ''}"
+    if kind in {"too_short", "too_long"}:
+        bound = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
+        return f"must be a list of {bound}; this one has {context['actual_length']}"
+    if kind == "string_pattern_mismatch" and context["pattern"] == NOT_BLANK:
+        return "must not be blank"
     if kind in _BOUNDS:
         name, phrase = _BOUNDS[kind]
         return f"must be {phrase.format(context[name])}, not {shown(value)}"
