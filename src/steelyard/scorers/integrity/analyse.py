@@ -155,6 +155,10 @@ def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> t
                 break
         if all(view.mode == "syntax" for view in views):
             return *views, size
+        if "does not parse" in (views[0].note, views[1].note):
+            filled = (analyser.completed(before, context[0]), analyser.completed(after, context[1]))
+            if all(view.mode == "syntax" for view in filled):
+                return *filled, size
     said = next((view.note for view in views if view.note), "")
     emptied = without_unchanged(analyser.family, before, after)
     if emptied is not None and not _LONG.search(emptied.after):  # nothing that is left reaches over what is not
