@@ -123,6 +123,8 @@ def _told(said: str) -> int:
     truth = _TRUTH.match(said)
     if _THERE.search(said) and "&&" not in said:
         return PRESENCE
+    if re.match(r"[\w.!]+[ (]\s*!\w[\w.]*\W*$", said):
+        return EXACT  # what is false is pinned down
     if "||" not in said and ("==" in said or ".equals(" in said or "eq?" in said):
         return EXACT
     if _OPEN.search(said) or _PARTIAL.search(_unstrung(said)):
