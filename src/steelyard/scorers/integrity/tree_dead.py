@@ -17,10 +17,12 @@ _NONE = (
     r"|\w+\.of\(\s*\)|listOf(?:<\w+>)?\(\)"
 )
 _LOOP = re.compile(
-    rf"\b(?:for|foreach)\b[^\n;{{]*?(?:\b(?:of|in|range)|\s:)\s*(?:{_NONE})\s*(?:[){{]|do\b|\n)"
-    r"|\bfor\b\s*\(?[^\n;]*?=\s*0\s*;[^\n;]*?<\s*0\s*;"
+    rf"(?:for|foreach)\b[^\n;{{]*?(?:\b(?:of|in|range)|\s:)\s*(?:{_NONE})\s*(?:[){{]|do\b|\n)"
+    r"|for\b\s*\(?[^\n;]*?=\s*0\s*;[^\n;]*?<\s*0\s*;"
 )
-_EACH = re.compile(rf"(?:(?:{_NONE})\s*\.\s*(?:forEach|each\w*|map)\b|(?<![\w.])0\.times\b|(?<![\w.])repeat\s*\(0\))")
+_FOR = re.compile(r"for(?:each)?\b[^\n]*\n?")  # looked for first: it is far sooner found
+_EACH = re.compile(r"\.(?:forEach|each\w*|map)\b|\b0\.times\b|repeat\s*\(0\)")
+_NOTHING = re.compile(rf"(?:{_NONE})\s*$")
 _DEFINED = {
     "script": r"(?:\b(?:const|let|var)\s+(\w+)\s*(?::[^=\n]{1,60})?=\s*"
     r"(?:(?:async\s*)?(?:function\b|\([^()\n]*\)\s*=>|\w+\s*=>)|\{\s*(?:async\s+)?\w+\s*\()|\bfunction\s+(\w+)\s*\()",
@@ -71,13 +73,16 @@ def lost_ranges(family: str, code: str, root: Any, inside: Iterable[tuple[int, i
 
 
 def _loops(code: str, root: Any) -> Iterator[Range]:
-    for match in _LOOP.finditer(code):
-        node = statement(root, match.start())
-        if node is not None:
-            yield node.start_byte, node.end_byte, "unreachable"
+    places = [match.start() for match in _FOR.finditer(code) if _LOOP.match(match.group())]
     for match in _EACH.finditer(code):
-        node = statement(root, match.start())
-        if node is not None and node.start_byte == match.start():
+        before = _NOTHING.search(code[max(0, match.start() - 40) : match.start()])
+        if match.group()[0] != ".":
+            places.append(match.start())
+        elif before is not None:
+            places.append(max(0, match.start() - 40) + before.start())
+    for place in places:
+        node = statement(root, place)
+        if node is not None and node.start_byte == place:
             yield node.start_byte, node.end_byte, "unreachable"
     for match in _FINALLY.finditer(code):
         node = statement(root, match.start())

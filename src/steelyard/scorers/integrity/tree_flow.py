@@ -11,11 +11,9 @@ NEVER = re.compile(
     r"\b(?:if|while|elsif)\b\s*(?:\(\s*)*(?:false|0|!\s*true|!\s*1|null|nil|undefined)\s*(?:\)|&&|\{|\n|then|;)|\bunless\s+true\b"
 )
 _LEAVES = re.compile(
-    r"\b(?:return|throw|raise)\b|(?<![\w.])(?:[A-Za-z_][\w.]*(?:\(\))?(?:\.|::))*"
-    r"(?:exit!?|_exit|Exit|Goexit|halt|abort)(?=[ \t]*\(|\s*$|[ \t]+\d)"
-    r"|\bAssert\.Pass\b(?=\s*\()",
-    re.MULTILINE,
+    r"return\b|throw\b|raise\b|(?:exit!?|_exit|Exit|Goexit|halt|abort|Pass)(?=[ \t]*\(|\s*$|[ \t]+\d)", re.MULTILINE
 )
+_OWNER = re.compile(r"(?:[A-Za-z_]\w*(?:\(\))?(?:\.|::))*")
 _CONDITION = re.compile(r"\b(if|while|elsif|unless|until)\b|\b(?:false|0|null|undefined)\s*&&")
 _DECIDED = re.compile(
     r"(?i:true|false)|\d|\bnull\b|\bnil\b|undefined|void 0|\"\"|''|cfg!|(\b[\w.]+\b) *[!=]==? *\1(?![\w.(\[])"
@@ -155,7 +153,7 @@ def _after_leaving(code: str, root: Any) -> list[tuple[int, int, str]]:
             if parent is None or parent.type in _BODIES:
                 break
             node = parent
-        if node is None or node.parent is None or node.start_byte != match.start():
+        if node is None or node.parent is None or not _leads(code[node.start_byte : match.start()], match.group()):
             continue  # `return if x` and `x or return` leave only sometimes
         if node.type.startswith(("if", "unless")) or node.type == "binary":
             continue
@@ -165,6 +163,13 @@ def _after_leaving(code: str, root: Any) -> list[tuple[int, int, str]]:
         if follows is not None:
             found.append((node.end_byte, node.parent.end_byte, "unreachable"))
     return found
+
+
+def _leads(owner: str, word: str) -> bool:
+    """Whether a statement begins with this word, or with what it is called on."""
+    if word in {"return", "throw", "raise"}:
+        return not owner
+    return owner == "Assert." if word == "Pass" else _OWNER.fullmatch(owner) is not None
 
 
 def _unheard(family: str, code: str, root: Any) -> list[tuple[int, int, str]]:
