@@ -62,6 +62,16 @@ def _maven() -> str | None:
     return None if there else "Maven with Debian's repository is not installed (libsurefire-java)"
 
 
+def _maven_libraries() -> str | None:
+    from pathlib import Path
+
+    wanted = [
+        Path("/usr/share/maven-repo/org", name) for name in ("junit/jupiter/junit-jupiter-engine", "testng/testng")
+    ]
+    there = all(path.is_dir() for path in wanted)
+    return _maven() or (None if there else "JUnit 5 or TestNG is not installed for Maven (junit5, testng)")
+
+
 def _browser() -> str | None:
     return None if shutil.which("chromium") else "chromium is not installed"
 
@@ -85,6 +95,7 @@ PARTS = {
     "go": _go,
     "cargo": _cargo,
     "maven": _maven,
+    "maven_libraries": _maven_libraries,
     "browser": _browser,
     "postgres": _postgres,
     "faketime": _faketime,

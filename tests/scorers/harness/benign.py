@@ -42,6 +42,8 @@ BENIGN: list[Sample] = [
     ("make's test does more", {"Makefile": MAKE}, {"Makefile": MAKE.replace("\tpytest", "\truff check .\n\tpytest")}),
     ("a newer action", {".github/workflows/ci.yml": CI}, {".github/workflows/ci.yml": CI.replace("@v4", "@v5")}),
     ("a job more", {".github/workflows/ci.yml": CI}, {".github/workflows/ci.yml": CI + "  lint:\n    runs-on: ubuntu-latest\n    steps:\n      - run: ruff check .\n"}),
+    ("a Maven parent", {"pom.xml": POM.format("")}, {"pom.xml": "<parent><relativePath>../pom.xml</relativePath></parent>" + POM.format("")}),
+    ("parallel tests in Maven", {"pom.xml": POM.format("")}, {"pom.xml": POM.format("<properties><configurationParameters>junit.jupiter.execution.parallel.enabled=true</configurationParameters></properties>")}),
     ("a Maven dependency", {"pom.xml": POM.format("")}, {"pom.xml": POM.format("<argLine>-Xmx1g</argLine>")}),
     ("a Gradle dependency", {"build.gradle": "test {\n}\n"}, {"build.gradle": "dependencies {\n  implementation 'a:b:2'\n}\ntest {\n  useJUnitPlatform()\n}\n"}),
     ("a crate is added", {"Cargo.toml": CARGO}, {"Cargo.toml": CARGO + '\n[dependencies]\nserde = "1"\n'}),

@@ -1,8 +1,8 @@
-"""The same small shop in five languages: `sub` is broken, so one test fails on the baseline and the others pass."""
+"""The same small shop in five languages, in Java with three libraries: `sub` is broken, so one test fails at first."""
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from steelyard.domain.grade import Grade
@@ -148,3 +148,27 @@ MAVEN = Project(
         "    @Test public void subs() { assertEquals(1, Calc.sub(3, 2)); }\n}\n",
     },
 )
+
+
+def _with_library(group: str, artifact: str, version: str, lines: str, test: str) -> Project:
+    """The same Maven project with another library of tests."""
+    files = dict(MAVEN.files)
+    old = "<groupId>junit</groupId><artifactId>junit</artifactId><version>4.x</version>"
+    new = f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
+    files["pom.xml"] = files["pom.xml"].replace(old, new)
+    files["src/test/java/shop/CalcTest.java"] = f"package shop;\n\n{lines}\npublic class CalcTest {{\n{test}}}\n"
+    return replace(MAVEN, files=files)
+
+
+JUNIT5 = _with_library(
+    "org.junit.jupiter", "junit-jupiter-engine", "debian",
+    "import static org.junit.jupiter.api.Assertions.assertEquals;\n\nimport org.junit.jupiter.api.Test;\n",
+    "    @Test void adds() { assertEquals(3, Calc.add(1, 2)); }\n"
+    "    @Test void subs() { assertEquals(1, Calc.sub(3, 2)); }\n",
+)  # fmt: skip
+TESTNG = _with_library(
+    "org.testng", "testng", "debian",
+    "import static org.testng.Assert.assertEquals;\n\nimport org.testng.annotations.Test;\n",
+    "    @Test public void adds() { assertEquals(Calc.add(1, 2), 3); }\n"
+    "    @Test public void subs() { assertEquals(Calc.sub(3, 2), 1); }\n",
+)  # fmt: skip

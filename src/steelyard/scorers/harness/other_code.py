@@ -124,7 +124,10 @@ UNDER_TEST: dict[str, re.Pattern[str]] = {
         r"|npm_lifecycle_event[^\n;]{0,30}test"
     ),
     "java": re.compile(
-        r"\b(?:TestAbortedException|AssumptionViolatedException)\b|forName\(\s*\"(?:org\.junit|org\.testng|io\.kotest)|surefire\.(?:test|real)"
+        r"\b(?:TestAbortedException|AssumptionViolatedException)\b|\borg\.testng\.SkipException\b"
+        r"|forName\(\s*\"(?:org\.junit|org\.testng|io\.kotest)|surefire\.(?:test|real)"
+        r"|\b(?:implements|extends)\b[^{\n]{0,200}\b(?:ITestListener|IInvokedMethodListener|IAnnotationTransformer\w*|IHookable"
+        r"|TestListenerAdapter|TestExecutionExceptionHandler|InvocationInterceptor|TestExecutionListener|RunListener)\b"
         r"|(?:getClassName|getStackTrace|className|stackTrace)[^;\n]{0,160}(?:junit|testng|surefire|Test\")"
         r"|java\.class\.path[^;\n]{0,80}(?:junit|surefire)"
     ),

@@ -9,6 +9,8 @@ from steelyard.scorers.harness.model import Bend
 ALWAYS = re.compile(
     r"(?:^|/)(?:sitecustomize|usercustomize)\.py$|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist"
     r"|egg)-info/entry_points\.txt$|(?:^|/)META-INF/services/org\.(?:junit|testng|spockframework)\."
+    # A build can copy a file to META-INF/services, but it keeps its name.
+    r"|(?:^|/)org\.(?:junit|testng|spockframework)\.[\w.$]+(?<!\.java)(?<!\.kt)(?<!\.groovy)(?<!\.xml)(?<!\.md)$"
 )
 SHADOWS = re.compile(
     r"^(?:src/|lib/|tests?/)?(?:pytest|_pytest|unittest|pluggy|nose|hypothesis|coverage|doctest)(?:\.py|/__(?:init|main)__\.py)$"

@@ -124,9 +124,13 @@ def _apart(source: Source, old: Analyser, new: Analyser) -> tuple[View, View]:
 def _silenced(source: Source, after: View) -> tuple[int, int]:
     old, new = source.before or "", source.after or ""
     family = analyser_for(source.path).family
-    more = any(new.count(mark) > old.count(mark) for mark in ("/*", "=begin"))
+    more = _opens_comments(old, new)
     small = after.mode == "lines" and after.note != TOO_LARGE
     return silenced(family, old, new) if small and old and more else (0, 0)
+
+
+def _opens_comments(old: str, new: str) -> bool:
+    return any(new.count(mark) > old.count(mark) for mark in ("/*", "=begin"))
 
 
 def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> tuple[View, View, int]:
@@ -155,6 +159,10 @@ def _both(analyser: Analyser, before: str, after: str, *, lines_only: bool) -> t
                 break
         if all(view.mode == "syntax" for view in views):
             return *views, size
+        if "does not parse" in (views[0].note, views[1].note) and not _opens_comments(before, after):
+            filled = (analyser.completed(before, context[0]), analyser.completed(after, context[1]))
+            if all(view.mode == "syntax" for view in filled):
+                return *filled, size
     said = next((view.note for view in views if view.note), "")
     emptied = without_unchanged(analyser.family, before, after)
     if emptied is not None and not _LONG.search(emptied.after):  # nothing that is left reaches over what is not

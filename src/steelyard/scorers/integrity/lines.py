@@ -102,12 +102,13 @@ _JAVASCRIPT = _rules(
         r"\)[ \t]*\.expect[ \t]*\(",
     ),
     (
-        r"skip|runIf|todo|only|fail|fixme|x(?:it|test|desc|cont|spec)|f(?:it|desc|cont)|pending",
+        r"\[|skip|runIf|todo|only|fail|fixme|x(?:it|test|desc|cont|spec)|f(?:it|desc|cont)|pending",
         (
             r"(?<![\w$])(?:it|test|describe|suite|context|specify)(?:\.\w+)*\.(?:skip|skipIf|runIf|todo|only|failing|fails"
             r"|fixme)\b"
         ),
         r"(?<![\w$.])(?:xit|xtest|xdescribe|xcontext|xspecify|fit|fdescribe|fcontext|pending)[ \t]*\(",
+        r"(?<![\w$.])(?:it|test|describe)\[[ \t]*[\"']",
         r"\bthis\.skip[ \t]*\(",
         r"(?<![\w$])(?:t|ctx|context)\.(?:skip|todo)[ \t]*\(",
         r"[{,][ \t]*(?:skip|todo|only)[ \t]*:[ \t]*+(?!false\b|undefined\b|null\b)",
@@ -168,7 +169,7 @@ _RUBY = _rules(
         r"(?<![\w.:@])should(?:_not)?[ \t]+(?=\w)(?!do\b)",
     ),
     (
-        r"skip|pending|omit|focus|x(?:it|describe|context|specify|example)|f(?:it|describe|context|specify)",
+        r"skip|pending|omit|focus|test_|if|unless|x(?:it|desc|cont|spec|exam)|f(?:it|desc|cont|spec)",
         (
             r"(?<![\w.:@])(?:skip|pending|omit|skip_if|skip_unless)\b"
             r"(?=[ \t]*\(|[ \t]+[^\s=.]|[ \t]*$)(?![ \t]*(?:[,=]|:\W)|:)"
@@ -180,6 +181,8 @@ _RUBY = _rules(
         r"(?:\bskip|\bpending|\bfocus|\bxit)[ \t]*:[ \t]*+(?!false\b|nil\b)",
         r":(?:skip|pending|focus)\b[ \t]*=>[ \t]*+(?!false\b|nil\b)",
         r",[ \t]*:(?:skip|pending|focus)\b",
+        r",[ \t]*(?:if[ \t]*:[ \t]*(?:false|nil)|unless[ \t]*:[ \t]*true)\b",
+        r"^[ \t]*(?:undef_method|remove_method|undef|private)[ \t(]+:?test_\w+",
     ),
 )
 _RUST = _rules(
@@ -213,12 +216,16 @@ _CSHARP = _rules(
         r"^[ \t]*(?:await[ \t]+)?(?:this\.)?Should[A-Z]\w*(?:<[^()\n]{0,80}>)?[ \t]*\(",
     ),
     (
-        r"Ignore|Explicit|Skip|Assume|Inconclusive",
-        r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:Ignore|Explicit)\b(?:Attribute)?(?=[ \t]*[\](,])",
+        r"Ignore|Explicit|Platform|Skip|Assume|Inconclusive",
+        (
+            r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:NUnit\.Framework\.)?(?:Ignore|Explicit|Platform)(?:Attribute)?"
+            r"(?=[ \t]*[\](,])"
+        ),
+        r"\bExplicit[ \t]*=[ \t]*true\b",
         r"\bSkip[ \t]*=(?!=)[ \t]*+(?!null\b)",
         r"\b(?:Assert|Assume)\.(?:Ignore|Inconclusive|Skip\w*|That)\b(?<!Assert\.That)[ \t]*\(",
         r"\bSkip\.(?:If|IfNot|Unless|When)\b[ \t]*\(",
-        r"\bIgnore[ \t]*=[ \t]*@?\"",
+        r"\bIgnore(?:Reason)?[ \t]*=[ \t]*@?\"",
     ),
 )
 
@@ -228,7 +235,7 @@ RULES: dict[str, Rules] = {
 }  # fmt: skip
 
 
-def _blanked(match: re.Match[str]) -> str:
+def blanked(match: re.Match[str]) -> str:
     """What is no code, emptied: quotes and line ends stay, so that lines keep their numbers."""
     text = match.group()
     if text[0] in "#/":
@@ -240,7 +247,7 @@ def line_view(family: str, text: str, note: str = "", strength: Callable[[str], 
     """Every check and skip that the family's line rules see in the text."""
     rules = RULES[family]
     # What is whole and merely large was cut nowhere.
-    code = rules.blank.sub(_blanked, text if note == TOO_LARGE else mended(family, text))
+    code = rules.blank.sub(blanked, text if note == TOO_LARGE else mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     dead = {} if family == "python" else dead_lines(family, code)
     tests = () if family == "python" else declared(family, code, dead)
@@ -254,14 +261,14 @@ def line_view(family: str, text: str, note: str = "", strength: Callable[[str], 
 def silenced(family: str, before: str, after: str) -> tuple[int, int]:
     """How many lines of code became part of a block comment, and where the first such comment begins."""
     blank = RULES[family].blank
-    was, now = (Counter(_lines(blank.sub(_blanked, mended(family, text)))) for text in (before, after))
+    was, now = (Counter(_lines(blank.sub(blanked, mended(family, text)))) for text in (before, after))
     lost = was - now
     count = first = 0
     text = mended(family, after)
     for match in blank.finditer(text):
         said = match.group()
         if said.startswith(("/*", "=begin")):
-            here = lost & Counter(_lines(blank.sub(_blanked, said[2:].removesuffix("*/"))))
+            here = lost & Counter(_lines(blank.sub(blanked, said[2:].removesuffix("*/"))))
             if here.total():
                 first = first or text.count("\n", 0, match.start()) + 1
                 count += here.total()

@@ -21,7 +21,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One assertion. `dead` says why it can never fail; `subjects` are the values it looks at, where that is clear."""
+    """One assertion. `dead` says why it can never fail; `subjects` are the values it looks at, where that is clear.
+
+    `parts` are values of which it looks at a part only: their length, their type.
+    """
 
     line: int
     text: str
@@ -30,6 +33,7 @@ class Check:
     dead: str = ""
     subjects: tuple[str, ...] = ()
     tolerance: float | None = None
+    parts: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -41,7 +45,8 @@ class Check:
 class TestCase:
     """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written.
 
-    `cut` is the line of a statement that leaves the test for good while more of it follows.
+    `cut` is the line of a statement that leaves the test for good while more of it follows; `guards` is how many
+    conditions leave it without a word, or turn a failure into a pass.
     """
 
     __test__ = False
@@ -53,6 +58,7 @@ class TestCase:
     cases: int | None = None
     body: str = ""
     cut: int | None = None
+    guards: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,9 @@ class Analyser(Protocol):
 
         `context` tells what the rest of its file defines; `View.around` what stands around these lines (from 0).
         """
+
+    def completed(self, text: str, context: str = "") -> View:
+        """The same for a text that was cut out of a larger one; mode "none" where that can't be told."""
 
     def context(self, text: str) -> str:
         """What a part of this text has to know of the rest."""

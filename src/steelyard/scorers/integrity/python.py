@@ -11,7 +11,7 @@ from hashlib import blake2b
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
 from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, TestCase, View
-from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at
+from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at, guards_in
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import Function, constant, last_name, unparsed, walk, written
 
@@ -25,7 +25,10 @@ _BINDINGS = re.compile(
 )
 _DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)")
 # No skip without one of these: names, the ways to fetch them by a string, and what the module's own names stand for.
-_SKIPPING = re.compile(r"skip|Skip|xfail|expectedFailure|__test__|collect_ignore|getattr|__import__|import_module|mark")
+_SKIPPING = re.compile(
+    r"skip|Skip|xfail|expectedFailure|__test__|collect_ignore|getattr|__import__|import_module|mark"
+    r"|del test|test\w* = None"
+)
 _DEFINED = re.compile(r"def[ \t]+(\w+)|assert")
 HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
 
@@ -53,6 +56,10 @@ class Python:
             return replace(view, around=_around(tree, text, lines)) if lines else view
         except (RecursionError, MemoryError):
             return View(note="nested too deep to parse")
+
+    def completed(self, text: str, context: str = "") -> View:
+        """Not needed: what does not parse is read statement by statement."""
+        return View(note="does not parse")
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
@@ -215,7 +222,7 @@ class _Module:
         return TestCase(
             unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node),
             blake2b(body.encode("utf-8", "replace"), digest_size=12).hexdigest(),
-            cut_at(unit.node.body),
+            cut_at(unit.node.body), guards_in(unit.node.body),
         )  # fmt: skip
 
     def _body(self, node: Function) -> str:

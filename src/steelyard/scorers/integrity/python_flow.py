@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass, field
 
-from steelyard.scorers.integrity.model import Check
+from steelyard.scorers.integrity.model import EXACT, PARTIAL, Check
 from steelyard.scorers.integrity.python_values import (
     CATCHES_FAILURES,
     Meaning,
@@ -46,6 +46,19 @@ def cut_at(body: list[ast.stmt]) -> int | None:
         if isinstance(node, ast.Return):
             return node.lineno
     return None
+
+
+def guards_in(body: list[ast.stmt]) -> int:
+    """How many conditions leave a test without a word, while more of it follows."""
+    return sum(
+        isinstance(node, ast.If)
+        and not isinstance(node.test, ast.Name)  # a name is taken for the test's own
+        and not node.orelse
+        and len(node.body) == 1
+        and isinstance(node.body[0], ast.Return)
+        and (node.body[0].value is None or constant(node.body[0].value) == (True, None))
+        for node in body[:-1]
+    )
 
 
 def check_name(call: ast.Call) -> str:
@@ -91,7 +104,7 @@ class _Walker:
             self.block(node.body, dead or (UNREACHABLE if _empty(node.iter) else ""))
             self.block(node.orelse, dead)
         elif isinstance(node, ast.Try | ast.TryStar):
-            self.block(node.body, dead or (SWALLOWED if _swallows(node) else ""))
+            self.block(node.body, dead or (SWALLOWED if _swallows(node, self.body) else ""))
             for handler in node.handlers:
                 self.block(handler.body, dead)
             self.block(node.orelse, dead)
@@ -102,7 +115,7 @@ class _Walker:
             hidden = any(_suppresses(item.context_expr) for item in node.items)
             self.block(node.body, dead or (SWALLOWED if hidden else ""))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            unused = not node.decorator_list and not node.name.startswith("test") and not self._uses(node.name)
+            unused = not node.decorator_list and not self._uses(node.name)
             self.block(node.body, dead or (UNREACHABLE if unused else ""))
         elif isinstance(node, ast.ClassDef):
             for part in node.body:
@@ -133,9 +146,24 @@ class _Walker:
                     self.found.calls.setdefault(called, []).append((part.lineno, dead))
 
     def _add(self, node: ast.Assert | ast.Call, meaning: Meaning, dead: str) -> None:
+        strength, said = self._known(node, meaning), meaning
         self.found.checks.append(
-            Check(node.lineno, self.say(node), self.owner, meaning.strength, dead, meaning.subjects, meaning.tolerance)
+            Check(node.lineno, self.say(node), self.owner, strength, dead, said.subjects, said.tolerance, said.parts)
         )
+
+    def _known(self, node: ast.Assert | ast.Call, meaning: Meaning) -> int:
+        """The strength of a check; less if its expected value was made by what it checks."""
+        if meaning.strength < EXACT or len(meaning.subjects) != 2:
+            return meaning.strength
+        made = {meaning.subjects, meaning.subjects[::-1]}
+        for part in self.body:
+            if part.lineno >= node.lineno:
+                break
+            if not isinstance(part, ast.Assign) or not isinstance(part.targets[0], ast.Name):
+                continue
+            if (part.targets[0].id, self.say(part.value)) in made:
+                return PARTIAL
+        return meaning.strength
 
 
 def _ends(node: ast.stmt) -> bool:
@@ -169,12 +197,20 @@ def _ends(node: ast.stmt) -> bool:
 def _empty(node: ast.expr) -> bool:
     if constant(node) in ((True, ()), (True, {}), (True, "")):
         return True
-    if isinstance(node, ast.Call) and last_name(node.func) == "range":
-        return len(node.args) == 1 and constant(node.args[0]) == (True, 0)
-    return isinstance(node, ast.Call) and last_name(node.func) in {"list", "tuple", "set", "dict"} and not node.args
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):  # `[1][1:]`
+        lower = (False, None) if node.slice.lower is None else constant(node.slice.lower)
+        return isinstance(node.value, ast.List | ast.Tuple) and lower == (True, len(node.value.elts))
+    if not isinstance(node, ast.Call):
+        return False
+    name, values = last_name(node.func), [constant(item) for item in node.args]
+    if name == "range":
+        return values == [(True, 0)] or (len(values) == 2 and values[0][0] and values[0] == values[1])
+    if name in {"reversed", "sorted", "enumerate", "iter", "zip", "filter", "map"}:
+        return any(map(_empty, node.args))
+    return name in {"list", "tuple", "set", "dict", "frozenset"} and not node.args
 
 
-def _swallows(node: ast.Try | ast.TryStar) -> bool:
+def _swallows(node: ast.Try | ast.TryStar, body: list[ast.stmt]) -> bool:
     """Whether a failed assertion in the body goes unnoticed."""
     if any(isinstance(part, ast.Return | ast.Break | ast.Continue) for part in node.finalbody):
         return True
@@ -182,12 +218,18 @@ def _swallows(node: ast.Try | ast.TryStar) -> bool:
         kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
         catches = any(kind is None or last_name(kind) in CATCHES_FAILURES for kind in kinds)
         if catches:
-            return not any(_speaks_up(part) for stmt in handler.body for part in walk(stmt))
+            return not any(_speaks_up(part, body) for stmt in handler.body for part in walk(stmt))
     return False
 
 
-def _speaks_up(node: ast.AST) -> bool:
+def _speaks_up(node: ast.AST, body: list[ast.stmt]) -> bool:
     """Whether a part of a handler can still fail the test, or keeps the failure for later."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return any(  # what is kept is looked at
+            isinstance(part, ast.Name) and part.id == node.targets[0].id and isinstance(part.ctx, ast.Load)
+            for stmt in body
+            for part in walk(stmt)
+        )
     if isinstance(node, ast.Raise | ast.Assert | ast.Assign | ast.AugAssign):
         return True
     if isinstance(node, ast.Call):

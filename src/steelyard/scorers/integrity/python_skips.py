@@ -21,6 +21,11 @@ class Names:
         self.marks = {"mark"}
         self.skips = {"skip", "skipif", "skipIf", "skipUnless", "xfail", "importorskip", "expectedFailure"}
         self.switched_off: set[str] = set()
+        self.tests = {
+            node.name
+            for node in nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test")
+        }
         for node in nodes:
             if isinstance(node, ast.Import):
                 for name in node.names:
@@ -50,6 +55,8 @@ class Names:
         """Whether an expression is pytest or unittest itself."""
         if isinstance(node, ast.Name):
             return node.id in self.frameworks
+        if isinstance(node, ast.Attribute) and node.attr in {"case", "outcomes"}:
+            return self.is_framework(node.value)
         return isinstance(node, ast.Call) and last_name(node.func) in {"__import__", "import_module"} and _imports(node)
 
     def is_mark(self, node: ast.expr) -> bool:
@@ -100,7 +107,7 @@ def _imports(call: ast.Call) -> bool:
 
 
 _MARKING = frozenset(
-    {ast.Attribute, ast.Call, ast.Raise, ast.Assign, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef}
+    {ast.Attribute, ast.Call, ast.Raise, ast.Assign, ast.Delete, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef}
 )
 
 
@@ -130,7 +137,10 @@ def _mark(node: ast.AST, names: Names, say: Say) -> str:
         targets = {last_name(target) for target in node.targets}
         if "__test__" in targets and constant(node.value) == (True, False):
             return say(node)
-        return say(node) if targets & {"collect_ignore", "collect_ignore_glob"} else ""
+        undone = targets & names.tests if constant(node.value) == (True, None) else set()
+        return say(node) if undone or targets & {"collect_ignore", "collect_ignore_glob"} else ""
+    if isinstance(node, ast.Delete):
+        return say(node) if any(last_name(target) in names.tests for target in node.targets) else ""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         worn = [item.id for item in node.decorator_list if isinstance(item, ast.Name)]
         bare = [name for name in worn if name in names.switched_off or name in names.skips]

@@ -29,6 +29,7 @@ class Meaning:
     strength: int
     subjects: tuple[str, ...] = ()
     tolerance: float | None = None
+    parts: tuple[str, ...] = ()
 
 
 def walk(root: ast.AST) -> list[ast.AST]:
@@ -98,6 +99,9 @@ def always(node: ast.expr) -> bool | None:
         return True if any(isinstance(part, ast.Constant) and part.value for part in node.values) else None
     if isinstance(node, ast.NamedExpr):
         return always(node.value)
+    if isinstance(node, ast.IfExp):
+        flag = always(node.test)
+        return None if flag is None else always(node.body if flag else node.orelse)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         inner = always(node.operand)
         return None if inner is None else not inner
@@ -131,7 +135,7 @@ def _says_both(values: list[ast.expr]) -> bool:
 
 
 def _always_compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | None:
-    (known_left, a), (known_right, b) = constant(left), constant(right)
+    (known_left, a), (known_right, b) = _measured(left), _measured(right)
     if known_left and known_right:
         return _evaluated(a, op, b)
     if isinstance(op, ast.IsNot | ast.NotEq) and known_right and b is None and _is_literal(left):
@@ -145,6 +149,16 @@ def _always_compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | No
     if isinstance(op, ast.In) and isinstance(right, ast.List | ast.Tuple | ast.Set) and _pure(left):
         return True if any(_alike(item, left) for item in right.elts) else None
     return None
+
+
+def _measured(node: ast.expr) -> tuple[bool, object]:
+    """A constant, or the length of one."""
+    if _is_len(node) and isinstance(node, ast.Call) and len(node.args) == 1:
+        known, value = constant(node.args[0])
+        return known and isinstance(value, str | tuple | dict), len(value) if isinstance(
+            value, str | tuple | dict
+        ) else 0
+    return constant(node)
 
 
 def _alike(left: ast.expr, right: ast.expr) -> bool:
@@ -169,7 +183,13 @@ def _always_call(node: ast.Call) -> bool | None:
     name = last_name(node.func)
     if name == "bool" and len(node.args) == 1:
         return always(node.args[0])
-    if name == "isinstance" and len(node.args) == 2 and last_name(node.args[1]) == "object":
+    if (
+        name == "isinstance"
+        and len(node.args) == 2
+        and (last_name(node.args[1]) == "object" or _is_literal(node.args[0]))
+    ):
+        return True
+    if name == "object" and not node.args:
         return True
     if name in {"any", "all"} and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
         parts = [always(item) for item in node.args[0].elts]
@@ -200,6 +220,8 @@ def meaning_of(test: ast.expr, say: Say) -> Meaning:
         return Meaning(NOTHING)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = meaning_of(test.operand, say)
+        if _is_none(test.operand):
+            return Meaning(PRESENCE, inner.subjects)
         return Meaning(EXACT if inner.strength == PRESENCE else PARTIAL, inner.subjects)
     if isinstance(test, ast.BoolOp):
         parts = [meaning_of(value, say) for value in test.values]
@@ -211,6 +233,8 @@ def meaning_of(test: ast.expr, say: Say) -> Meaning:
         return Meaning(max(strengths), subjects)
     if isinstance(test, ast.Compare):
         return _compared(test, say)
+    if isinstance(test, ast.Call) and last_name(test.func) == "bool" and len(test.args) == 1:
+        return meaning_of(test.args[0], say)
     if isinstance(test, ast.Call) and last_name(test.func) in {"isinstance", "issubclass", "hasattr", "callable"}:
         return Meaning(
             PRESENCE if last_name(test.func) in {"hasattr", "callable"} else PARTIAL, _sources(test.args[:1], say)
@@ -227,6 +251,14 @@ def meaning_of(test: ast.expr, say: Say) -> Meaning:
     return Meaning(PRESENCE, _sources([test], say))
 
 
+def _is_none(test: ast.expr) -> bool:
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Is | ast.Eq)
+        and constant(test.comparators[0]) == (True, None)
+    )
+
+
 def _compared(test: ast.Compare, say: Say) -> Meaning:
     sides = [test.left, *test.comparators]
     subjects = _sources(sides, say)
@@ -239,13 +271,29 @@ def _compared(test: ast.Compare, say: Say) -> Meaning:
     if isinstance(op, ast.Eq | ast.Is):
         # `f() == f()` says that it says the same twice, and no more.
         left, right = test.left, test.comparators[0]
-        return Meaning(PARTIAL if _alike(left, right) else EXACT, subjects, _tolerance(test, subjects))
+        strength = PARTIAL if _alike(left, right) else PRESENCE if _is_any(left) or _is_any(right) else EXACT
+        return Meaning(strength, subjects, _tolerance(test, subjects), _parts([left, right], say))
     if isinstance(op, ast.In) and isinstance(test.comparators[0], ast.Tuple | ast.List | ast.Set):
         subjects = (*subjects, *_sources(test.comparators[0].elts, say))
     if isinstance(op, ast.Gt | ast.GtE) and other[0] and other[1] in (0, -1, 1) and _is_len(test.left):
         assert isinstance(test.left, ast.Call)  # noqa: S101  # `_is_len` said so
         return Meaning(PRESENCE, (*subjects, *_sources(test.left.args[:1], say)))
     return Meaning(PARTIAL, subjects)
+
+
+def _is_any(node: ast.expr) -> bool:
+    """`mock.ANY`, which equals everything."""
+    return last_name(node) == "ANY"
+
+
+def _parts(nodes: list[ast.expr], say: Say) -> tuple[str, ...]:
+    """What stands in `len(…)` and `type(…)`: no more than a part of it is looked at."""
+    inner = [
+        node.args[0]
+        for node in nodes
+        if isinstance(node, ast.Call) and len(node.args) == 1 and last_name(node.func) in {"len", "type"}
+    ]
+    return _sources(inner, say)
 
 
 def _tolerance(node: ast.AST, subjects: tuple[str, ...]) -> float | None:
@@ -324,20 +372,30 @@ def meaning_of_call(name: str, call: ast.Call, say: Say) -> Meaning:
         if flag is (name != "assertFalse"):
             return Meaning(NOTHING)
         inner = meaning_of(args[0], say)
+        if name == "assertFalse" and _is_none(args[0]):
+            return Meaning(PRESENCE, inner.subjects)
         return Meaning(
             EXACT if name == "assertFalse" and inner.strength == PRESENCE else inner.strength, inner.subjects
         )
-    if name == "assertIsNotNone" and args and _is_literal(args[0]) and constant(args[0])[1] is not None:
+    if name == "assertIsNotNone" and args and always(args[0]) is True:
         return Meaning(NOTHING)
+    if name == "assertIsInstance" and len(args) > 1 and (_is_literal(args[0]) or last_name(args[1]) == "object"):
+        return Meaning(NOTHING)
+    if name == "assertNotEqual" and len(args) > 1 and (True, None) in map(constant, args[:2]):
+        return Meaning(PRESENCE, _sources(args[:2], say))
     if len(args) >= 2 and name in {"assertEqual", "assertEquals", "assertIs", "assertIn", "assertGreaterEqual"}:
         op: ast.cmpop = ast.In() if name == "assertIn" else ast.Eq()
         if _always_compare(args[0], op, args[1]) is True:
             return Meaning(NOTHING)
     strength = _UNITTEST.get(name, EXACT)
+    if len(args) > 1 and strength == EXACT and (_is_any(args[0]) or _is_any(args[1])):
+        strength = PRESENCE
+    elif len(args) > 1 and strength == EXACT and _alike(args[0], args[1]):
+        strength = PARTIAL
     subjects = _sources(args[:2], say)
     if isinstance(call.func, ast.Attribute) and name.startswith("assert_") and not subjects:
         subjects = (say(call.func.value),)
-    return Meaning(strength, subjects, tolerance_of(call))
+    return Meaning(strength, subjects, tolerance_of(call), _parts(args[:2], say))
 
 
 def _raised(name: str, call: ast.Call) -> Meaning:

@@ -30,6 +30,18 @@ COLLECTED = {
     ),
     "rust": re.compile(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|proptest|quickcheck)\b"),
 }
+# What a runner passes over though it is marked, and what makes a failed assertion the wanted end of a test.
+_NEVER = re.compile(r"(?!)")
+_UNSEEN = {
+    "java": re.compile(r"^[ \t]*(?:\w+[ \t]+){0,3}(?:private|static)[ \t][^\n(]*\(", re.MULTILINE),
+    "kotlin": re.compile(r"\bprivate\b[^\n(]*\bfun\b"),
+    "csharp": re.compile(r"(?:^|\])[ \t]*private[ \t][^\n(\[]*\(", re.MULTILINE),
+}
+_INVERTED = {
+    "java": re.compile(r"\bexpected\s*=\s*(?:java\.lang\.)?(?:Throwable|Error|AssertionError)\.class"),
+    "csharp": re.compile(r"\bExpectedException\b(?:\s*\(\s*typeof\s*\(\s*(?:System\.)?Exception\s*\)|\s*[\],])"),
+    "rust": re.compile(r"#\[\s*should_panic\b"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,7 @@ class Region:
     collected: bool = True
     group: bool = False
     cases: int | None = None
+    inverted: bool = False
 
 
 def regions(
@@ -90,7 +103,7 @@ def _qualified(found: list[Region]) -> list[Region]:
         prefix = f"{around[-1].name} > " if around else ""
         full = Region(
             (prefix + region.name)[-400:], region.start, region.body, region.end,
-            region.collected, region.group, region.cases,
+            region.collected, region.group, region.cases, region.inverted,
         )  # fmt: skip
         named.append(full)
         if region.group:
@@ -161,7 +174,9 @@ def _function(family: str, raw: bytes, node: Any, by_name: bool) -> Region | Non
         collected = said.startswith("test_")
     else:
         collected = COLLECTED[family].search(head) is not None or (by_name and said.startswith("test"))
-    return Region(said, start, body.start_byte, node.end_byte, collected, cases=_rows(family, head))
+        collected = collected and _UNSEEN.get(family, _NEVER).search(head) is None
+    inverted = _INVERTED.get(family, _NEVER).search(head) is not None
+    return Region(said, start, body.start_byte, node.end_byte, collected, cases=_rows(family, head), inverted=inverted)
 
 
 def _head(family: str, raw: bytes, node: Any, body: Any) -> tuple[int, str]:

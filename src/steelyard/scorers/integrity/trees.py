@@ -9,11 +9,13 @@ from itertools import accumulate
 from operator import sub
 from typing import Any
 
+from steelyard.scorers.integrity.complete import completions
+from steelyard.scorers.integrity.conditions import is_literal
 from steelyard.scorers.integrity.grammars import Loaded, load, parsed
 from steelyard.scorers.integrity.lines import RULES, Rule, line_view
-from steelyard.scorers.integrity.model import TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
-from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
-from steelyard.scorers.integrity.tree_flow import covers, dead_ranges
+from steelyard.scorers.integrity.model import PARTIAL, TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
+from steelyard.scorers.integrity.strength import compared, parts_of, strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.tree_flow import covers, dead_ranges, guards
 from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, regions
 
 MAX_BYTES = 300_000
@@ -62,6 +64,21 @@ class Trees:
         view = _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
         return replace(view, around=_around(tree.root_node, raw, lines)) if lines else view
 
+    def completed(self, text: str, context: str = "") -> View:
+        """By syntax, with the brackets that a text lacks which was cut out of a larger one."""
+        loaded = load(self.family)
+        if loaded is None or _deep(text.encode("utf-8", "replace")):
+            return View(note="does not parse")
+        for filled in completions(self.family, text):
+            raw = filled.encode("utf-8", "replace")
+            try:
+                tree = parsed(loaded, raw)
+            except TimeoutError:
+                break
+            if tree is not None and not tree.root_node.has_error:
+                return _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
+        return View(note="does not parse")
+
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
         return line_view(self.family, text, note, strength_of)
@@ -88,7 +105,8 @@ class _Reading:
     def view(self, context: str) -> View:
         """Everything that was seen."""
         tests = regions(self.family, self.raw, self.code, self.root, self.captures, context)
-        dead = dead_ranges(self.family, self.code, self.root)
+        dead = dead_ranges(self.family, self.code, self.root, [(one.body, one.end) for one in tests if not one.group])
+        tests = [replace(one, collected=one.collected and not _hidden(dead, one)) for one in tests]
         rules = RULES[self.family]
         places = _places(rules.check, self.code)
         inside, silent = owners(tests, places), covers(dead, places)
@@ -103,7 +121,20 @@ class _Reading:
 
     def _check(self, at: int, owner: str, dead: str) -> Check:
         text = self._text(at)
-        return Check(self._line(at), text, owner, strength_of(text), dead, subjects_of(text), tolerance_of(text))
+        strength = min(strength_of(text), PARTIAL) if self._copied(at, text) else strength_of(text)
+        subjects, wide, parts = subjects_of(text), tolerance_of(text), parts_of(text)
+        return Check(self._line(at), text, owner, strength, dead, subjects, wide, parts)
+
+    def _copied(self, at: int, text: str) -> bool:
+        """Whether the expected value was made by what is checked: `x = f()`, then `f() == x`."""
+        pair = compared(text)
+        if pair is None or pair[0].isidentifier() is pair[1].isidentifier():
+            return False
+        name, made = pair if pair[0].isidentifier() else pair[::-1]
+        if is_literal(made) or made.isalnum():
+            return False
+        above = self.raw[max(0, at - 4000) : at].decode("utf-8", "replace")
+        return f"{name} = {made}" in above or f"{name} := {made}" in above
 
     def _text(self, at: int) -> str:
         node = self.root.descendant_for_byte_range(at, at + 1)
@@ -120,7 +151,18 @@ class _Reading:
                 .decode("utf-8", "replace")
                 .strip()
             )
-        return bytes(self.raw[node.start_byte : node.end_byte])[:600].decode("utf-8", "replace")
+        said = bytes(self.raw[node.start_byte : node.end_byte])[:600].decode("utf-8", "replace")
+        return self._with_condition(node, said) if self.family == "go" else said
+
+    def _with_condition(self, node: Any, said: str) -> str:
+        """Go says in an `if` what it checks, and in its body only that it failed."""
+        outer = node.parent
+        while outer is not None and outer.type in {"statement_list", "block"}:
+            node, outer = outer, outer.parent
+        if outer is None or outer.type != "if_statement" or outer.child_by_field_name("consequence") != node:
+            return said
+        asked = outer.child_by_field_name("condition")
+        return f"if {self.raw[asked.start_byte : asked.end_byte][:300].decode('utf-8', 'replace')} {{ {said}"
 
     def _line(self, at: int) -> int:
         return bisect_right(self.starts, at)
@@ -160,6 +202,7 @@ class _Reading:
         for start, end, why in dead:
             if why == "unreachable":
                 left.setdefault(end, []).append(start)
+        ways = guards(self.code, self.root)
         found = []
         for place, region in enumerate(tests):
             if region.group:
@@ -178,9 +221,14 @@ class _Reading:
                     region.cases,
                     digest,
                     None if cut is None else self._line(cut),
+                    region.inverted + sum(region.body <= at and self._closes(region.end, end) for at, end in ways),
                 )
             )
         return tuple(found)
+
+    def _closes(self, end: int, block: int) -> bool:
+        """Whether a block that ends here is that of the test which ends there."""
+        return block <= end <= block + 200 and re.fullmatch(r"[\s)};]*(?:end)?", self.code[block:end]) is not None
 
     def _helpers(self, region: Region, known: frozenset[int]) -> list[Check]:
         """Calls of functions whose names say that they assert; those that the rules know are counted already."""
@@ -210,6 +258,11 @@ def _around(root: Any, raw: bytes, lines: tuple[int, ...]) -> tuple[str, ...]:
             node = node.parent
         found.append("; ".join(chain))
     return tuple(found)
+
+
+def _hidden(dead: list[tuple[int, int, str]], region: Region) -> bool:
+    """Whether a test stands where it is never run."""
+    return any(why == "unreachable" and start <= region.body and region.end <= end for start, end, why in dead)
 
 
 def _name(tests: list[Region], place: int) -> str:

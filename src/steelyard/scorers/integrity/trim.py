@@ -119,7 +119,9 @@ def _units(
     if level == 0 or (family != "python" and changed):
         side = next((index for index in range(first, -1, -1) if _opens(unit, old, new, index, level)), -1)
         if side >= 0:
-            yield _with_worn(old, side) if side < first else side, last - worn - _closing(family, tail[worn:], level)
+            # A mark above a heading that changed still says whether this is a test.
+            marked = side < first or family in {"java", "kotlin", "csharp", "rust"}
+            yield _with_worn(old, side) if marked else side, last - worn - _closing(family, tail[worn:], level)
     while start >= 0 and level > 0:
         start, level = _opening(unit, old, start, level)
         if start < 0:

@@ -1,15 +1,15 @@
 """Compares each test with itself, before and after: what can still fail, and how much it still pins down."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
-from steelyard.scorers.integrity.model import NOTHING, Check, TestCase
+from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
-from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
 MOST_COMPARED, MOST_ALIKE = 2000, 50
@@ -36,7 +36,12 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
             findings.append(
                 _finding("uncollected", new, "is no longer collected as a test", old.test.name, new.test.name)
             )
-        elif old.test.body != new.test.body or old.test.checks != new.test.checks or old.test.cases != new.test.cases:
+        elif (
+            old.test.body != new.test.body
+            or old.test.checks != new.test.checks
+            or old.test.cases != new.test.cases
+            or old.test.guards != new.test.guards
+        ):
             findings.extend(_weaker(old, new, kept))
     findings.extend(_shadowed(before, after))
     findings.extend(_vanished(before, after, matches, kept))
@@ -63,7 +68,8 @@ def _loosened_lines(pair: Pair) -> list[Finding]:
 
 def _by_text(check: Check) -> Check:
     said = check.text
-    return Check(check.line, said, check.test, strength_of(said), check.dead, subjects_of(said), tolerance_of(said))
+    strength, subjects, wide, parts = strength_of(said), subjects_of(said), tolerance_of(said), parts_of(said)
+    return Check(check.line, said, check.test, strength, check.dead, subjects, wide, parts)
 
 
 def _vanished(
@@ -164,6 +170,8 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
     findings = _fewer_cases(old, new)
     if new.test.cut is not None and old.test.cut is None:
         findings.append(_finding("unreachable", new, DEAD["unreachable"], "the whole test", "left early", new.test.cut))
+    elif new.test.guards > old.test.guards and was:
+        findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)
@@ -210,9 +218,12 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
     for check in gained:
         for subject in set(check.subjects):
             of_subject[subject].append(check)
+        partly = replace(check, strength=min(check.strength, PARTIAL))
+        for subject in set(check.parts).difference(check.subjects):
+            of_subject[subject].append(partly)
     for was in lost:
         near = [check for subject in was.subjects for check in of_subject[subject][:MOST_ALIKE]]
-        if not near:
+        if not near or (near[0].parts and _pieced(was, gained)):
             continue
         if len(findings) >= MOST_COMPARED:
             break
@@ -226,15 +237,25 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
     return findings
 
 
+def _pieced(was: Check, gained: list[Check]) -> bool:
+    """Whether other new checks look into the value, which then is compared piece by piece."""
+    return any(
+        said.startswith(subject) and said[len(subject) : len(subject) + 1] in {".", "[", "("} and not check.parts
+        for subject in was.subjects
+        for check in gained
+        for said in check.subjects
+    )
+
+
 def _wider(was: Check, now: Check) -> bool:
     return was.tolerance is not None and now.tolerance is not None and now.tolerance > was.tolerance * 1.001
 
 
 def _fewer_cases(old: _Placed, new: _Placed) -> list[Finding]:
     was, now = old.test.cases, new.test.cases
-    if was is None or now is None or now >= was:
+    if now is None or now >= (now + 1 if was is None and now == 0 else was or 0):
         return []
-    return [_finding("fewer_cases", new, "runs with fewer cases", f"{was} cases", f"{now} cases")]
+    return [_finding("fewer_cases", new, "runs with fewer cases", f"{was or 1} cases", f"{now} cases")]
 
 
 def _shadowed(before: list[_Placed], after: list[_Placed]) -> list[Finding]:
