@@ -29,7 +29,7 @@ def conftest_signs(text: str, context: Context) -> Iterator[Sign]:
     """Every sign of a plugin file; raises what `ast.parse` raises."""
     tree = parse(text)
     names = Names(tree)
-    for node in ast.walk(tree):
+    for node in names.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name.startswith("pytest_"):
                 yield from _hook(node)

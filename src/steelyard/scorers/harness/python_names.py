@@ -1,25 +1,35 @@
 """What names mean in a Python module: imports and aliases resolved to dotted names, and what runs at import."""
 
 import ast
+import gc
 import warnings
 from collections.abc import Iterator
 
+from steelyard.scorers.integrity.python_values import children, walk
+
+_BARE = (ast.Name, ast.Constant, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def parse(text: str) -> ast.Module:
     """The module, without a word about its style."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
+    was_on = gc.isenabled()
+    gc.disable()  # a tree holds no cycles, and collecting while it grows doubles the time
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Names:
-    """The imports of a module, wherever they stand in it."""
+    """The imports of a module, wherever they stand in it; `nodes` are all that may say something by themselves."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.known: dict[str, str] = {}
-        self.nodes = tuple(ast.walk(tree))
+        self.nodes = tuple(node for node in walk(tree) if _speaks(node))
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -83,6 +93,11 @@ class Names:
         return None
 
 
+def _speaks(node: ast.AST) -> bool:
+    """Names, numbers and signs mean something only in what holds them."""
+    return not isinstance(node, _BARE) or (isinstance(node, ast.Constant) and type(node.value) is str)
+
+
 def literal(node: ast.expr) -> str | None:
     """The text of a literal, also of one that is put together from pieces."""
     if isinstance(node, ast.Constant):
@@ -98,7 +113,7 @@ def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]
 
     Functions that a module-level statement calls by name are followed, each once.
     """
-    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    functions = {node.name: node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     stack: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(node, ()) for node in reversed(tree.body)]
     followed: set[str] = set()
     while stack:
@@ -116,7 +131,7 @@ def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]
             stack += [(inner, (*around, node)) for inner in node.orelse]
             continue
         chain = (*around, node) if isinstance(node, ast.stmt | ast.ExceptHandler) and len(around) < 200 else around
-        stack += [(inner, chain) for inner in reversed(list(ast.iter_child_nodes(node)))]
+        stack += [(inner, chain) for inner in reversed(children(node)) if not isinstance(inner, _BARE)]
 
 
 def is_main_guard(test: ast.expr) -> bool:

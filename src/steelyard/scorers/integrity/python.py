@@ -23,7 +23,7 @@ _BINDINGS = re.compile(
     r"(?m)^[ \t]*(?:import|from)[ \t][^\n(]*\b(?:pytest|unittest\w*|nose|testtools)\b[^\n(]*$"
     r"|^\w+ *= *[^\n(]*\b(?:skip|xfail)\b[^\n]*$"
 )
-_DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)")
+_DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]{0,1000})\)")
 # No skip without one of these: names, the ways to fetch them by a string, and what the module's own names stand for.
 _SKIPPING = re.compile(r"skip|Skip|xfail|expectedFailure|__test__|collect_ignore|getattr|__import__|import_module|mark")
 _DEFINED = re.compile(r"def[ \t]+(\w+)|assert")

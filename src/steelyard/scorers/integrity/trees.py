@@ -10,9 +10,9 @@ from operator import sub
 from typing import Any
 
 from steelyard.scorers.integrity.grammars import Loaded, load, parsed
-from steelyard.scorers.integrity.lines import RULES, Rule, line_view
+from steelyard.scorers.integrity.lines import RULES, Rule, first_sign, line_view
 from steelyard.scorers.integrity.model import TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
-from steelyard.scorers.integrity.strength import strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.strength import counted, strength_of, subjects_of, tolerance_of
 from steelyard.scorers.integrity.tree_flow import covers, dead_ranges
 from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, regions
 
@@ -64,7 +64,7 @@ class Trees:
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
-        return line_view(self.family, text, note, strength_of)
+        return line_view(self.family, text, note, counted)
 
 
 def _deep(raw: bytes) -> bool:
@@ -114,12 +114,9 @@ class _Reading:
             node = parent
         if node is None or node.end_byte - node.start_byte > 4000 or node.start_byte > at:
             line = self._line(at) - 1
-            end = self.raw.find(b"\n", at)
-            return (
-                self.raw[self.starts[line] : end if end >= 0 else len(self.raw)][:400]
-                .decode("utf-8", "replace")
-                .strip()
-            )
+            start, end = self.starts[line], self.raw.find(b"\n", at)
+            last = min(start + LONGEST, end if end >= 0 else len(self.raw))
+            return self.raw[start:last].decode("utf-8", "replace").strip()
         return bytes(self.raw[node.start_byte : node.end_byte])[:600].decode("utf-8", "replace")
 
     def _line(self, at: int) -> int:
@@ -217,11 +214,7 @@ def _name(tests: list[Region], place: int) -> str:
 
 
 def _places(rule: Rule, code: str) -> list[int]:
-    found = []
-    for match in rule.matches(code):
-        said = match.group()
-        found.append(match.start() + len(said) - len(said.lstrip()))
-    return found
+    return [first_sign(match) for match in rule.matches(code)]
 
 
 def _blank(raw: bytes, quiet: list[Any]) -> bytes:
