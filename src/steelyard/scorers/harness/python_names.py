@@ -5,14 +5,18 @@ import gc
 import warnings
 from collections.abc import Iterator
 
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.integrity.python_values import children, walk
 
 _BARE = (ast.Name, ast.Constant, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+_LETTERS = bytes(range(48, 58)) + bytes(range(65, 91)) + bytes(range(97, 123)) + bytes(range(128, 256)) + b"_ \t"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def parse(text: str) -> ast.Module:
     """The module, without a word about its style."""
+    raw = text.encode("utf-8", "replace")
+    spend(len(raw.translate(None, _LETTERS)) + len(raw.split()))
     was_on = gc.isenabled()
     gc.disable()  # a tree holds no cycles, and collecting while it grows doubles the time
     try:
@@ -24,11 +28,22 @@ def parse(text: str) -> ast.Module:
             gc.enable()
 
 
+def unparse(node: ast.AST) -> str:
+    """The source of a node."""
+    found = [node]
+    for one in found:
+        below = children(one)
+        spend(1 + len(below))
+        found += below
+    return ast.unparse(node)
+
+
 class Names:
     """The imports of a module, wherever they stand in it; `nodes` are all that may say something by themselves."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.known: dict[str, str] = {}
+        self._called_names: set[str] | None = None
         self.nodes = tuple(node for node in walk(tree) if _speaks(node))
         for node in self.nodes:
             if isinstance(node, ast.Import):
@@ -60,7 +75,9 @@ class Names:
 
     def calls(self, wanted: frozenset[str]) -> bool:
         """Whether any of these functions is called anywhere."""
-        return any(isinstance(node, ast.Call) and self.dotted(node.func) in wanted for node in self.nodes)
+        if self._called_names is None:
+            self._called_names = {self.dotted(node.func) for node in self.nodes if isinstance(node, ast.Call)}
+        return not wanted.isdisjoint(self._called_names)
 
     def dotted(self, node: ast.AST) -> str:
         """`os._exit` for whatever name it goes by here; nothing for what is no plain name."""

@@ -17,7 +17,7 @@ def added_skips(pairs: Iterable[Pair]) -> list[Finding]:
     """Every marker that stands in the new tree and not in the old one, moved ones left out."""
     pairs = list(pairs)
     gone = Counter(key(mark) for pair in pairs for mark in pair.before.skips)
-    findings = []
+    findings: list[Finding] = []
     for pair in pairs:
         for mark in pair.after.skips if len(findings) < MAX_FINDINGS else ():
             if gone[key(mark)] > 0:
@@ -44,7 +44,7 @@ def removed_checks(pairs: Iterable[Pair], *, able: bool = False) -> list[Finding
     """
     pairs = list(pairs)
     kept = Counter(key(check) for pair in pairs for check in pair.after.checks if check.counts or not able)
-    findings = []
+    findings: list[Finding] = []
     for pair in pairs:
         whole = ""
         for check in pair.before.checks:
