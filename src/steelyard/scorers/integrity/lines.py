@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.scorers.integrity.line_flow import dead_lines, declared
 from steelyard.scorers.integrity.mend import mended
-from steelyard.scorers.integrity.model import EXACT, TOO_LARGE, Check, Mark, View
+from steelyard.scorers.integrity.model import EXACT, TOO_LARGE, TOO_MUCH, Check, Mark, View
 
 # Every pattern takes an unclosed string to the end of its line and an unclosed comment to the end of the text: a
 # match never fails after a long look, so hostile text costs linear time.
@@ -240,7 +240,7 @@ def line_view(family: str, text: str, note: str = "", strength: Callable[[str], 
     """Every check and skip that the family's line rules see in the text."""
     rules = RULES[family]
     # What is whole and merely large was cut nowhere.
-    code = rules.blank.sub(_blanked, text if note == TOO_LARGE else mended(family, text))
+    code = rules.blank.sub(_blanked, text if note in {TOO_LARGE, TOO_MUCH} else mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     dead = {} if family == "python" else dead_lines(family, code)
     tests = () if family == "python" else declared(family, code, dead)

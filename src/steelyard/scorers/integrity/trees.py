@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.scorers.integrity.grammars import Loaded, load, parsed
 from steelyard.scorers.integrity.lines import RULES, Rule, first_sign, line_view
-from steelyard.scorers.integrity.model import TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
+from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import counted, strength_of, subjects_of, tolerance_of
 from steelyard.scorers.integrity.tree_flow import covers, dead_ranges
 from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, regions
@@ -52,7 +52,7 @@ class Trees:
         if len(raw) > MAX_BYTES:
             return View(note=TOO_LARGE)
         if _deep(raw):
-            return View(note="nested too deep to parse")
+            return View(note=TOO_DEEP)
         try:
             tree = parsed(loaded, raw)
         except TimeoutError:
