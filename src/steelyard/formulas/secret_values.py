@@ -41,6 +41,8 @@ _WORDS = (
     rb"invalid|valid|wrong|right|correct|bad|good|hash|hashed|v|prod|dev|local|db|app|service|account|private|public|"
     rb"rsa|sha|hmac|md|bcrypt|utf|base|jwt|oauth|openid|x|n|m|i)*$"
 )
+_ALPHANUMERIC = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_NO_SMALL = bytes(set(range(256)) - set(range(97, 123)))
 _SPECIAL = frozenset(b"!@#$%^&*?~+")
 _MANY_SPECIAL = 2
 _JUMBLED = 6
@@ -61,7 +63,8 @@ def compiled(pattern: str | bytes) -> Any:
 def entropy(value: bytes) -> float:
     """Shannon entropy in bits a character."""
     total = len(value)
-    return -sum(n / total * math.log2(n / total) for n in Counter(value).values()) if total else 0.0
+    often = [n for n in Counter(value).values() if n > 1]
+    return math.log2(total) - sum(n * math.log2(n) for n in often) / total if total else 0.0
 
 
 def is_placeholder(value: bytes) -> bool:
@@ -77,7 +80,7 @@ def reads_like_code(value: bytes) -> bool:
         return False
     if compiled(_CODE).search(value) or compiled(_ALPHABET).search(value):
         return True
-    letters = bytes(c for c in value.lower() if 97 <= c <= 122)
+    letters = value.lower().translate(None, _NO_SMALL)
     return bool(compiled(_WORDS).search(letters)) and len(set(value) & _SPECIAL) < _MANY_SPECIAL
 
 
@@ -88,8 +91,8 @@ def is_name(value: bytes) -> bool:
 
 def _is_jumbled(value: bytes) -> bool:
     """A long mix of many signs, as generators make it: brackets in it are no calls. A regular expression is none."""
-    signs = {c for c in value if not (48 <= c <= 57 or 65 <= c <= 90 or 97 <= c <= 122)}
-    return len(value) >= _LONG and len(signs) >= _JUMBLED and not compiled(_PATTERN).search(value)
+    signs = set(value.translate(None, _ALPHANUMERIC)) if len(value) >= _LONG else set()
+    return len(signs) >= _JUMBLED and not compiled(_PATTERN).search(value)
 
 
 def decoded(value: bytes) -> bytes | None:

@@ -110,6 +110,12 @@ def _pair(source: Source, left: int) -> Pair:
     return Pair(source.path, before, after, said, source.after or "", cost, _silenced(source, after))
 
 
+def _size(text: str) -> int:
+    """What reading a text costs, in characters: every line costs a little too, an empty one nothing."""
+    lines = text.count("\n")
+    return len(text) - lines + 8 * (lines - text.count("\n\n"))
+
+
 def _length(source: Source) -> int:
     return len(source.before or "") + len(source.after or "")
 
@@ -149,7 +155,7 @@ def _both(analyser: Analyser, before: str, after: str, left: int, *, cut: bool) 
             context = (context[0], context[0])  # a test is a test by the rule that held before
         for piece in _parts(analyser.family, before, after):
             whole = piece.before == before
-            size = len(piece.before) - piece.before.count("\n") + len(piece.after) - piece.after.count("\n")
+            size = _size(piece.before) + _size(piece.after)
             if cost + size > left:
                 views = (View(note=TOO_MUCH), View(note=TOO_MUCH))
                 break

@@ -18,6 +18,7 @@ from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, 
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
+MAX_DEPTH, SAMPLES = 300, 32
 LONGEST = 400
 BLOCKS = frozenset({
     "statement_block", "block", "program", "source_file", "body_statement", "statement_list", "do_block", "then",
@@ -59,6 +60,8 @@ class Trees:
             return View(note=TOO_SLOW)
         if tree is None or tree.root_node.has_error:
             return View(note="does not parse")
+        if _leans(tree.root_node, len(raw)):
+            return View(note=TOO_DEEP)
         view = _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
         return replace(view, around=_around(tree.root_node, raw, lines)) if lines else view
 
@@ -67,7 +70,22 @@ class Trees:
         return line_view(self.family, text, note, counted)
 
 
+def _leans(root: Any, size: int) -> bool:
+    """Whether a tree is a long chain: a node far down is found only by going all the way, each time."""
+    cursor = root.walk()
+    for at in range(0, size, 1 + size // SAMPLES):
+        cursor.reset(root)
+        while cursor.goto_first_child_for_byte(at) is not None:
+            if cursor.depth > MAX_DEPTH:
+                return True
+    return False
+
+
 def _deep(raw: bytes) -> bool:
+    if raw.count(b"<") > MAX_NESTING and any(
+        line.count(b"<") > line.count(b">") + MAX_NESTING // 2 for line in raw.split(b"\n")
+    ):
+        return True  # generics that never close take a parser very long, and it does not look at the clock meanwhile
     if max(raw.count(b"("), raw.count(b"["), raw.count(b"{")) <= MAX_NESTING:
         return False
     depths = list(accumulate(map(_STEP.__getitem__, raw.translate(None, _OTHERS))))
