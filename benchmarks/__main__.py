@@ -20,6 +20,7 @@ TITLES = {
     "static": "Diff and static scorers",
     "integrity": "Test-integrity detectors",
     "signs": "Secrets and bent runners",
+    "hostile": "Hostile diffs",
     "scorecards": "Scorecards",
     "bootstrap": "Bootstrap",
     "coverage": "Interval coverage",

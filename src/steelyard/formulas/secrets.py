@@ -106,12 +106,15 @@ def _prefilter() -> tuple[Any, tuple[tuple[int, ...], ...]]:
     return keywords, tuple(tuple(indexes) for indexes in wakes.values())
 
 
-def find(lines: Sequence[tuple[int, str]]) -> list[Secret]:
-    """The secrets in numbered lines (the added lines of a file), in order, each line and rule once."""
+def find(lines: Sequence[tuple[int, str]], most: int | None = None) -> list[Secret]:
+    """The secrets in numbered lines (the added lines of a file), in order, each line and rule once.
+
+    With `most`, what follows is no longer looked at once so many, or a few more, were found.
+    """
     data = "\n".join([text for _, text in lines]).encode("utf-8", "surrogatepass")
     found: dict[tuple[int, str], Secret] = {}
     seen = at = 0
-    for span in _spans(data):
+    for span in _spans(data, most):
         seen += data.count(b"\n", at, span.start)
         at = span.start
         number = lines[min(seen, len(lines) - 1)][0]
@@ -238,7 +241,7 @@ def _lower_escapes(quoted: str) -> str:
     return "%".join([head, *(part[:2].lower() + part[2:] for part in rest)])
 
 
-def _spans(data: bytes) -> list[_Span]:
+def _spans(data: bytes, most: int | None = None) -> list[_Span]:
     """Where the secrets are, in order, none overlapping: of two rules for one place the more telling one counts."""
     keywords, wakes = _prefilter()
     all_rules = rules()
@@ -246,10 +249,12 @@ def _spans(data: bytes) -> list[_Span]:
     for start, end in _blocks(data):
         hits = keywords.Match(data[start:end])
         for index in sorted({index for hit in hits or () for index in wakes[hit]}):
-            for span in _matches(data, start, end, all_rules[index]):
+            for span in _matches(data, start, end, all_rules[index], once=most is not None):
                 known = found.setdefault((span.start, index), span)
                 if span.end > known.end:
                     found[span.start, index] = span
+        if most is not None and len(found) > most:
+            break
     taken: list[_Span] = []
     for (start, _), span in sorted(found.items()):
         if not taken or start >= taken[-1].end:
@@ -267,12 +272,19 @@ def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def _matches(data: bytes, start: int, end: int, rule: Rule) -> Iterator[_Span]:
+def _matches(data: bytes, start: int, end: int, rule: Rule, *, once: bool = False) -> Iterator[_Span]:
+    """The secrets of one rule; `once`: of every line the first."""
     expression = compiled(f"(?m){rule.regex}" if rule.ended else f"(?m){rule.regex}(?:[^0-9A-Za-z]|$)")
+    after = start
     for match in expression.finditer(data, start, end):
         left, right = match.span(1)
+        if left < after:
+            continue
         if _counts(data, left, right, rule) and (not rule.provider or _is_named(data, match.start(), left, right)):
             yield _Span(left, right, rule)
+            if once:
+                line_end = data.find(b"\n", right, end)
+                after = line_end if line_end >= 0 else end
 
 
 def _counts(data: bytes, start: int, end: int, rule: Rule) -> bool:

@@ -11,6 +11,7 @@ from steelyard.scorers.base import Scorer
 
 SHOWN = 10
 KEPT = 500
+COUNTED = 2000
 
 
 class ForbidSecrets(Scorer):
@@ -20,17 +21,20 @@ class ForbidSecrets(Scorer):
 
     def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
         """Try every rule on the added lines of every file."""
-        found = [
-            Finding(path=_shown(change.path), line=secret.line, rule=secret.rule, message=f"secret ({secret.hint})")
-            for change in evidence.diff.files
-            if change.added
-            for secret in secrets.find(change.added)
-        ]
+        found: list[Finding] = []
+        for change in evidence.diff.files:
+            if change.added and len(found) < COUNTED:
+                path = _shown(change.path)
+                found += [
+                    Finding(path=path, line=secret.line, rule=secret.rule, message=f"secret ({secret.hint})")
+                    for secret in secrets.find(change.added, COUNTED)
+                ]
+        found = found[:COUNTED]
         if not found:
             return passed("no secret-like string in the added lines")
         named = "; ".join(f"{f.path}:{f.line} {f.rule} {f.message}" for f in found[:SHOWN])
         more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        many = "1 secret" if len(found) == 1 else f"{len(found)} secrets"
+        many = "1 secret" if len(found) == 1 else f"{len(found)}{' or more' * (len(found) == COUNTED)} secrets"
         return failed(f"{many} in added lines: {named}{more}", findings=tuple(found[:KEPT]))
 
 

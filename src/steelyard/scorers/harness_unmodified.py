@@ -7,7 +7,8 @@ from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Finding, Grade, failed, not_applicable, passed
 from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
-from steelyard.scorers.harness.read import look
+from steelyard.scorers.harness.meter import metered
+from steelyard.scorers.harness.read import Look, in_turn, look
 from steelyard.scorers.paths import Patterns, compiled, files
 
 SHOWN = 3
@@ -29,30 +30,29 @@ class HarnessUnmodified(Scorer):
         if not evidence.diff.files:
             return not_applicable("nothing changed")
         allowed = compiled(self.allow).match if self.allow else None
-        findings: list[Finding] = []
-        notes: list[str] = []
-        for change in evidence.diff.files:
-            if allowed is not None and all(allowed(path) for path in change.paths):
-                continue
-            seen = look(change, evidence)
-            if seen is None:
-                continue
-            notes += [printable(seen.note)] if seen.note else []
-            path = printable(seen.path)
-            findings += [
-                Finding(
-                    path=path,
-                    line=bend.line,
-                    rule=bend.rule,
-                    message=bend.message,
-                    before=bend.before,
-                    after=bend.after,
-                )
-                for bend in seen.bends
-            ]
+        seen: dict[int, Look] = {}
+        with metered():
+            for change in in_turn(evidence.diff.files):
+                if allowed is not None and all(allowed(path) for path in change.paths):
+                    continue
+                found = look(change, evidence)
+                if found is not None:
+                    seen[id(change)] = found
+        looks = [seen[id(change)] for change in evidence.diff.files if id(change) in seen]
+        notes = [printable(one.note) for one in looks if one.note]
+        findings = [finding for one in looks for finding in _findings(one)]
         said = f"; {'; '.join(notes[:SHOWN])}" if notes else ""
         if not findings:
             return passed(f"{files(len(evidence.diff.files))} changed, none bends the test runner{said}")
         named = "; ".join(f"{one.path}:{one.line} {one.rule}: {one.message}" for one in findings[:SHOWN])
         more = f"; and {len(findings) - SHOWN} more" if len(findings) > SHOWN else ""
         return failed(f"{named}{more}{said}", findings=tuple(findings[:KEPT]))
+
+
+def _findings(seen: Look) -> list[Finding]:
+    """The bends of one file as findings."""
+    path = printable(seen.path)
+    return [
+        Finding(path=path, line=bend.line, rule=bend.rule, message=bend.message, before=bend.before, after=bend.after)
+        for bend in seen.bends
+    ]

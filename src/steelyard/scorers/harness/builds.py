@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import parse_toml
 
@@ -22,7 +23,7 @@ _POM = re.compile(
     r"|<\s*(failIfNoTests|failIfNoSpecifiedTests)\s*>\s*(false)\s*<|<\s*(skip)\s*>\s*(true)\s*<"
 )
 _GRADLE = re.compile(
-    r"\b(ignoreFailures|failOnNoMatchingTests|failFast)\b\s*(?:=|\.set\(|\s)\s*(true|false)"
+    r"\b(ignoreFailures|failOnNoMatchingTests|failFast)\b\s{0,20}(?:=|\.set\(|\s)\s{0,20}(true|false)"
     r"|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
     r"|\b(onlyIf)\s*\{\s*false|\b(exclude)\b\s*\(?\s*[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
     r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false"
@@ -47,6 +48,7 @@ def pom_signs(text: str, context: Context) -> Iterator[Sign]:
     """Surefire's and failsafe's switches in pom.xml."""
     for match in _POM.finditer(text):
         name = next(group for group in match.groups() if group)
+        spend(4)
         near = text[max(0, match.start() - 1500) : match.start()]
         if name == "skip" and not re.search(r"surefire|failsafe", near.rpartition("<plugin>")[2]):
             continue
@@ -61,6 +63,7 @@ def pom_signs(text: str, context: Context) -> Iterator[Sign]:
 
 def _misses(element: str, context: Context) -> bool:
     """Whether a directory or pattern of a pom holds none of the Java tests that the baseline had."""
+    spend(1 + len(context.tests) // 4)
     value = (
         element.partition(">")[2].rstrip("<").strip().removeprefix("${project.basedir}/").removeprefix("${basedir}/")
     )
@@ -279,7 +282,8 @@ def go_test_signs(text: str, context: Context) -> Iterator[Sign]:
     """`TestMain` may set up and tear down; the exit code must be the one that the tests gave."""
     del context
     for match in _TEST_MAIN.finditer(text):
-        end = text.find("\n}", match.end())
+        end = text.find("\n}", match.end(), match.end() + 20_000)
+        spend(1 + (end - match.end() if end >= 0 else 20_000) // 100)
         body = re.sub(r"//[^\n]*", "", text[match.end() : end if end >= 0 else match.end() + 20_000])
         line = text.count("\n", 0, match.start()) + 1
         runs = re.search(rf"\b{re.escape(match[1])}\.Run\(\)", body)

@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign
 
 RUNNER = re.compile(
@@ -42,6 +43,7 @@ MAX_COMMAND = 4000
 def command_signs(place: str, command: str, line: int, context: Context, prefix: str = "") -> Iterator[Sign]:
     """The signs of one command that may run tests; `place` names it, `prefix` is make's `-` and the like."""
     command = command[:MAX_COMMAND]
+    spend(1 + len(command) // 2)
     if not RUNNER.search(_SAID.sub("", command)):
         return
     yield ran(place, command, line)
@@ -73,8 +75,9 @@ def ran(place: str, command: str, line: int) -> Sign:
 def left_out(command: str, context: Context) -> list[str]:
     """The baseline's tests that a command leaves out by naming other paths; nothing when it names none."""
     named = [word.strip("./").rstrip("/*") for word in _words(command)]
-    folders = {test[:at] for test in context.tests for at, char in enumerate(test) if char == "/"}
-    paths = [word for word in named if word in folders or word.partition("::")[0] in context.tests]
+    folders, tests = context.test_folders, set(context.tests)
+    paths = list(dict.fromkeys(word for word in named if word in folders or word.partition("::")[0] in tests))
+    spend(len(tests) * (1 + len(paths)) // 8)
     if not paths:
         return []
     return [test for test in context.tests if not any(covers(path, test) for path in paths)]
@@ -118,5 +121,6 @@ def variable_signs(text: str) -> Iterator[Sign]:
         harmless = _BENIGN.get(name)
         if harmless is not None and not harmless.sub("", value).strip(" \"'"):
             continue
+        spend(1 + match.start() // 10_000)
         line = text.count("\n", 0, match.start()) + 1
         yield Sign("runner-variable", name, f"{name}={value}", line, f"{name} changes how every test run behaves")

@@ -4,8 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, excerpt
-from steelyard.scorers.harness.python_names import Names, at_import, parse
+from steelyard.scorers.harness.python_names import Names, at_import, parse, unparse
+from steelyard.scorers.integrity.python_values import walk
 
 # These hooks tell pytest about options, or people about results; what they do is still looked at.
 _HARMLESS_HOOKS = frozenset(
@@ -29,7 +31,7 @@ def conftest_signs(text: str, context: Context) -> Iterator[Sign]:
     """Every sign of a plugin file; raises what `ast.parse` raises."""
     tree = parse(text)
     names = Names(tree)
-    for node in ast.walk(tree):
+    for node in names.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name.startswith("pytest_"):
                 yield from _hook(node)
@@ -43,7 +45,7 @@ def conftest_signs(text: str, context: Context) -> Iterator[Sign]:
 
 def _hook(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Sign]:
     """A hook, with its whole text: new ones and changed ones differ from the baseline's."""
-    source = ast.unparse(node)
+    source = unparse(node)
     if node.name in _HARMLESS_HOOKS and not _HARMFUL.search(source):
         return
     if node.name == "pytest_configure" and _only_registers(node):
@@ -54,7 +56,7 @@ def _hook(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Sign]:
 
 def _body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     body = node.body[1:] if ast.get_docstring(node) is not None and len(node.body) > 1 else node.body
-    return f"def {node.name}({ast.unparse(node.args)}): " + "; ".join(ast.unparse(statement) for statement in body)
+    return f"def {node.name}({unparse(node.args)}): " + "; ".join(unparse(statement) for statement in body)
 
 
 def _only_registers(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -63,7 +65,7 @@ def _only_registers(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue
         call = statement.value if isinstance(statement, ast.Expr) else None
-        if not isinstance(call, ast.Call) or not ast.unparse(call).replace('"', "'").startswith(
+        if not isinstance(call, ast.Call) or not unparse(call).replace('"', "'").startswith(
             "config.addinivalue_line('markers'"
         ):
             return False
@@ -79,9 +81,11 @@ def _is_fixture(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names) -> b
 
 def _fixture(node: ast.FunctionDef | ast.AsyncFunctionDef, names: Names, context: Context) -> Iterator[Sign]:
     """A fixture for every test must not decide how tests end, nor replace the code under test."""
-    if not any("autouse=True" in ast.unparse(one).replace(" ", "") for one in node.decorator_list):
+    if not any("autouse=True" in unparse(one).replace(" ", "") for one in node.decorator_list):
         return
-    reasons = [reason for inner in ast.walk(node) if (reason := _alters(inner, names, context))]
+    inside = walk(node)
+    spend(len(inside) // 2)
+    reasons = [reason for inner in inside if (reason := _alters(inner, names, context))]
     if reasons:
         said = f"the fixture {node.name} is used by every test and {reasons[0]}"
         yield Sign("autouse-fixture", node.name, _body(node), node.lineno, said)
@@ -92,13 +96,13 @@ def _alters(node: ast.AST, names: Names, context: Context) -> str:
     if isinstance(node, ast.Call):
         return _calls(node, names, context)
     if isinstance(node, ast.Try):
-        held = any(isinstance(inner, ast.Yield) for part in node.body for inner in ast.walk(part))
-        kinds = [ast.unparse(handler.type) if handler.type else "" for handler in node.handlers]
+        inside = [inner for part in node.body for inner in walk(part)]
+        spend(len(inside) // 4)
+        held = any(isinstance(inner, ast.Yield) for inner in inside)
+        kinds = [unparse(handler.type) if handler.type else "" for handler in node.handlers]
         if held and not {"", "Exception", "BaseException", "AssertionError"}.isdisjoint(kinds):
             return "swallows what goes wrong in it"
-    if isinstance(node, ast.Assign) and any(
-        re.search(r"\b(?:node|session)\.", ast.unparse(one)) for one in node.targets
-    ):
+    if isinstance(node, ast.Assign) and any(re.search(r"\b(?:node|session)\.", unparse(one)) for one in node.targets):
         return "writes into the test item"
     return ""
 
@@ -133,7 +137,7 @@ def _lists(statement: ast.stmt) -> Iterator[Sign]:
     for name in names:
         if name in ("collect_ignore", "collect_ignore_glob", "pytest_plugins"):
             said = "plugins are loaded" if name == "pytest_plugins" else "tests are left out of the collection"
-            yield Sign("collection-setting", name, excerpt(ast.unparse(statement)), statement.lineno, f"{name}: {said}")
+            yield Sign("collection-setting", name, excerpt(unparse(statement)), statement.lineno, f"{name}: {said}")
 
 
 def _replaced(node: ast.AST, names: Names, context: Context) -> Iterator[Sign]:
@@ -144,7 +148,7 @@ def _replaced(node: ast.AST, names: Names, context: Context) -> Iterator[Sign]:
         found.append(names.dotted(node.args[0]) + ".?")
     for name in found:
         if _is_own(name, context):
-            shown = excerpt(ast.unparse(node))
+            shown = excerpt(unparse(node))
             yield Sign(
                 "replaced-code", name, shown, getattr(node, "lineno", 1), f"{name} is overwritten before the tests run"
             )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.scorers.harness.commands import command_signs
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import UnparsedError
-from steelyard.scorers.integrity.paths import family_of
 
 LEAVES_OUT = (
     "testPathIgnorePatterns", "modulePathIgnorePatterns", "exclude", "ignore", "ignored", "testIgnore",
@@ -45,7 +45,6 @@ _STANDARD_OUT = re.compile(
     r"|\.svelte-kit|storybook"
 )
 _LITERAL = re.compile(r"'([^'\n]{0,300})'|\"([^\"\n]{0,300})\"|`([^`\n]{0,300})`|/((?:\\.|[^/\n*]){1,300})/")
-_SCRIPTS = ("javascript", "typescript", "tsx")
 RUNNER_KEYS = ("jest", "vitest", "mocha", "ava", "tap", "nyc", "c8")
 
 
@@ -134,6 +133,7 @@ def source_signs(text: str, context: Context) -> Iterator[Sign]:
         line = text.count("\n", 0, match.start()) + 1
         literals = [next(filter(None, found), "") for found in _LITERAL.findall(value)]
         yield from _judged(match[1], literals or [value.strip()], value.strip(), line, context)
+    spend(20 * len(re.findall(r"\b(?:transform|load|process)\b", text)))
     for match in _REWRITES.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         yield Sign("rewritten-tests", "transform", " ".join(match[0].split()), line, "a plugin rewrites the tests")
@@ -155,6 +155,7 @@ _MAPPED = re.compile(
 
 def mapped_signs(text: str) -> Iterator[Sign]:
     """A test library whose name is made to mean another file."""
+    spend(20 * len(re.findall("moduleNameMapper|alias", text)))
     for match in _MAPPED.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         yield Sign("shadowed-runner", match[1], " ".join(match[0].split()), line, f"{match[1]} is replaced by a file")
@@ -162,7 +163,7 @@ def mapped_signs(text: str) -> Iterator[Sign]:
 
 def _value(text: str, start: int) -> str:
     """The text of a value: to the comma or bracket that ends it."""
-    depth = 0
+    depth, at = 0, start
     for at in range(start, min(len(text), start + 4000)):
         char = text[at]
         if char in "[{(":
@@ -170,14 +171,18 @@ def _value(text: str, start: int) -> str:
         elif char in "]})":
             depth -= 1
             if depth < 0:
-                return text[start:at]
+                break
         elif depth == 0 and char in ",\n;":
-            return text[start:at]
-    return text[start : start + 4000]
+            break
+    else:
+        at = start + 4000
+    spend(1 + (at - start) // 10)
+    return text[start:at]
 
 
 def _judged(key: str, words: list[str], value: Any, line: int, context: Context) -> Iterator[Sign]:
-    shown = f"{key}: {value}"
+    spend((1 + len(context.tests) // 4) * len(words) if key in LEAVES_OUT or key in COLLECTS else len(words))
+    shown = f"{key}: {value}"[:4000]
     if key in SWITCHES:
         if str(value).lower() not in ("false", "0", "none", "null", "undefined", ""):
             yield Sign("runner-switch", f"{key} {value}", shown, line, f"{key} changes what counts as a failure")
@@ -215,7 +220,7 @@ def _leaves_out(word: str, context: Context) -> bool:
 
 def _collects_much(word: str, context: Context) -> bool:
     """Whether a pattern is one of the usual ones rather than one file, or than none."""
-    scripts = [test for test in context.tests if family_of(test) in _SCRIPTS]
+    scripts = context.script_tests
     if scripts and re.fullmatch(r"[\w./*-]+", word) and "*" in word:
         pieces = [re.escape(piece) for piece in word.replace("**/", "*").split("*")]
         return any(re.search(".*".join(pieces) + "$", test) for test in scripts)

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.paths import is_test, is_vendored
+from steelyard.scorers.integrity.paths import family_of
 
 EXCERPT = 200
 
@@ -61,6 +63,24 @@ class Context:
         return tuple(sorted(path for path in found if is_test(path) and not is_vendored(path)))
 
     @cached_property
+    def test_folders(self) -> frozenset[str]:
+        """Every directory that holds one of those tests."""
+        return frozenset(test[:at] for test in self.tests for at, char in enumerate(test) if char == "/")
+
+    @cached_property
+    def script_tests(self) -> tuple[str, ...]:
+        """Those of these tests that are JavaScript or TypeScript."""
+        return tuple(test for test in self.tests if family_of(test) in ("javascript", "typescript", "tsx"))
+
+    @cached_property
+    def by_name(self) -> dict[str, list[str]]:
+        """The baseline's files by the last part of their paths."""
+        found: dict[str, list[str]] = {}
+        for path in self.baseline_files:
+            found.setdefault(path.rpartition("/")[2], []).append(path)
+        return found
+
+    @cached_property
     def modules(self) -> frozenset[str]:
         """The top-level names that the baseline's own Python code can be imported by."""
         parts = (path.removeprefix("src/").removeprefix("lib/") for path in self.baseline_files if path.endswith(".py"))
@@ -71,9 +91,10 @@ class Context:
 def names_test(word: str, context: Context) -> bool:
     """Whether a literal in the code is the path of a test file of the baseline, or the end of one."""
     word = word.lstrip("./")
-    if not is_test(word):
-        return False
-    return any((file == word or file.endswith(f"/{word}")) and is_test(file) for file in context.baseline_files)
+    near = context.by_name.get(word.rpartition("/")[2], ())
+    spend(1 + len(near))
+    held = [file for file in near if file == word or file.endswith(f"/{word}")]
+    return bool(held) and is_test(word) and any(map(is_test, held))
 
 
 def excerpt(text: str) -> str:
@@ -108,5 +129,6 @@ def lost(before: Iterable[Sign], after: Iterable[Sign]) -> list[Bend]:
 
 def line_of(text: str, needle: str) -> int:
     """The first line that holds a text, or 1."""
+    spend(len(text) // 20_000)
     at = text.find(needle)
     return 1 if at < 0 or not needle else text.count("\n", 0, at) + 1

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, names_test
 from steelyard.scorers.harness.paths import is_test
 
-_COMMENT = re.compile(r"/\*.{0,20000}?\*/|(?<![:\"'`\\])//[^\n]*", re.DOTALL)
+_COMMENT = re.compile(r"/\*|(?<![:\"'`\\])//[^\n]*")
+_LONGEST_COMMENT = 20_000
 _HASH_COMMENT = re.compile(r"(?m)^\s*#[^\n]*")
 EQUAL: dict[str, re.Pattern[str]] = {
     "javascript": re.compile(
@@ -47,10 +49,10 @@ EXIT: dict[str, re.Pattern[str]] = {
         r"|ModuleInitializer[^{]{0,200})\s*\{[^{}]{0,600}?\bEnvironment\.(?:Exit|FailFast)\s*\("
     ),
     "go": re.compile(
-        r"\bfunc\s+init\s*\(\s*\)\s*\{[^}]{0,600}?\b(?:os|syscall)\.Exit\s*\([^)]{0,20}\)"
-        r"|(?m:^var)\s[^\n=]{0,60}=\s*func\s*\(\s*\)[^{\n]{0,40}\{[^}]{0,400}?\b(?:os|syscall)\.Exit\s*\([^}]{0,200}\}\s*\("
+        r"\bfunc\s+init\s*\(\s*\)\s*\{(?:(?!func\s+init\b)[^}]){0,600}?\b(?:os|syscall)\.Exit\s*\([^)]{0,20}\)"
+        r"|(?m:^var)\s[^\n=]{0,60}=\s*func\s*\(\s*\)[^{\n]{0,40}\{(?:(?!\nvar\s)[^}]){0,400}?\b(?:os|syscall)\.Exit\s*\([^}]{0,200}\}\s*\("
     ),
-    "rust": re.compile(r"#\[\s*(?:ctor::)?ctor\s*\][^}]{0,400}?process::exit\s*\("),
+    "rust": re.compile(r"#\[\s*(?:ctor::)?ctor\s*\](?:(?!#\[\s*(?:ctor::)?ctor\b)[^}]){0,400}?process::exit\s*\("),
     "ruby": re.compile(
         r"(?m)^(?:exit!?|abort|Process\.exit!?)(?:\s*\(?\s*(?:0|true)?\s*\)?)?\s*$"
         r"|\b(?:at_exit|after_run)\s*(?:\{|do)[^}]{0,200}?\bexit!?"
@@ -170,8 +172,7 @@ def other_signs(text: str, family: str, context: Context) -> Iterator[Sign]:
     family = FAMILIES.get(family, family)
     if is_test(context.path) or _TOOLING.search(context.path):
         return
-    pattern = _HASH_COMMENT if family == "ruby" else _COMMENT
-    code = text if family == "go" else pattern.sub(_blank, text)
+    code = _HASH_COMMENT.sub(_blank, text) if family == "ruby" else text if family == "go" else _uncommented(text)
     for rule, table, means in RULES:
         expression = table.get(family)
         for match in expression.finditer(code) if expression is not None else ():
@@ -215,6 +216,23 @@ def _imports(code: str) -> Iterator[Sign]:
             yield Sign("patched-runner", match[1], match[0], line, f"the code under test loads {match[1]}")
 
 
+def _uncommented(text: str) -> str:
+    """The code without its comments; what opens one that never closes is no comment."""
+    parts: list[str] = []
+    at, close = 0, 0
+    while (match := _COMMENT.search(text, at)) is not None:
+        parts.append(text[at : match.start()])
+        at = match.end()
+        if match[0] == "/*":
+            close = text.find("*/", at) if 0 <= close < at else close
+            if 0 <= close <= at + _LONGEST_COMMENT:
+                parts.append("\n" * text.count("\n", at, close))
+                at = close + 2
+            else:
+                parts.append("/*")
+    return "".join([*parts, text[at:]])
+
+
 def _blank(match: re.Match[str]) -> str:
     return "\n" * match[0].count("\n")
 
@@ -237,6 +255,7 @@ def _exits(code: str) -> Iterator[Sign]:
     for match in _TOKEN.finditer(code):
         piece = match[0]
         if piece == "{":
+            spend(2)
             stack.append(_CONTROL.search(code[max(last, match.start() - 300) : match.start()]) is not None)
             last = match.end()
         elif piece == "}":

@@ -1,6 +1,7 @@
 """Which files are tests, which configure a test runner, and which belong to neither."""
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
 from pathlib import PurePosixPath
 
 from steelyard.scorers.integrity.paths import DEFAULT_GLOBS, VENDORED
@@ -30,6 +31,8 @@ RUNNER_FILES: tuple[str, ...] = _anywhere(
     "*.runsettings", "xunit.runner.json", ".rspec", "phpunit.xml", "phpunit.xml.dist",
 )  # fmt: skip
 
+_TESTS = re.compile("|".join(map(translate, TEST_FILES)))
+
 
 def is_vendored(path: str) -> bool:
     """Whether a file came with somebody else's code."""
@@ -38,4 +41,4 @@ def is_vendored(path: str) -> bool:
 
 def is_test(path: str) -> bool:
     """Whether a file holds tests or their data."""
-    return any(fnmatchcase(path, glob) for glob in TEST_FILES)
+    return _TESTS.match(path) is not None

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from steelyard.scorers.harness.commands import command_signs, covers, variable_signs
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 
 INI_NAMES = ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
@@ -62,6 +63,7 @@ class UnparsedError(ValueError):
 
 def ini_signs(text: str, context: Context) -> Iterator[Sign]:
     """The settings of an INI file that reach pytest, and the commands of tox."""
+    spend(len(text))
     parser = configparser.RawConfigParser(strict=False, interpolation=None, allow_no_value=True)
     try:
         parser.read_string(text)
@@ -146,6 +148,7 @@ def _tasks(tool: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The document; `UnparsedError` when it is none or nests too deep."""
+    spend(len(text) // 2)
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
@@ -209,6 +212,7 @@ def addopts_signs(words: list[str], line: int, context: Context) -> Iterator[Sig
         elif head == "--cov-fail-under":
             yield Sign("coverage-floor", "--cov-fail-under", value, line, "the coverage floor is gone", wanted=True)
     if paths:
+        spend(len(context.tests) * len(paths) // 8)
         left = [test for test in context.tests if not any(covers(path, test) for path in paths)]
         if left:
             yield Sign("addopts", "paths", " ".join(paths), line, f"every run names paths that leave out {left[0]}")
@@ -225,6 +229,7 @@ def _words(value: Any) -> list[str]:
 
 def _narrows(key: str, words: list[str], context: Context) -> str | None:
     """Why a setting leaves tests of the baseline out; None when it does not."""
+    spend(len(words) * (10 + len(context.tests) // 2))
     python = [test for test in context.tests if test.endswith(".py")]
     modules = [
         test for test in python if any(fnmatchcase(test.rpartition("/")[2], glob) for glob in DEFAULTS["python_files"])

@@ -1,25 +1,50 @@
 """What names mean in a Python module: imports and aliases resolved to dotted names, and what runs at import."""
 
 import ast
+import gc
 import warnings
 from collections.abc import Iterator
 
+from steelyard.scorers.harness.meter import spend
+from steelyard.scorers.integrity.python_values import children, walk
+
+_BARE = (ast.Name, ast.Constant, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+_LETTERS = bytes(range(48, 58)) + bytes(range(65, 91)) + bytes(range(97, 123)) + bytes(range(128, 256)) + b"_ \t"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def parse(text: str) -> ast.Module:
     """The module, without a word about its style."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
+    raw = text.encode("utf-8", "replace")
+    spend(len(raw.translate(None, _LETTERS)) + len(raw.split()))
+    was_on = gc.isenabled()
+    gc.disable()  # a tree holds no cycles, and collecting while it grows doubles the time
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def unparse(node: ast.AST) -> str:
+    """The source of a node."""
+    found = [node]
+    for one in found:
+        below = children(one)
+        spend(1 + len(below))
+        found += below
+    return ast.unparse(node)
 
 
 class Names:
-    """The imports of a module, wherever they stand in it."""
+    """The imports of a module, wherever they stand in it; `nodes` are all that may say something by themselves."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.known: dict[str, str] = {}
-        self.nodes = tuple(ast.walk(tree))
+        self._called_names: set[str] | None = None
+        self.nodes = tuple(node for node in walk(tree) if _speaks(node))
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -50,7 +75,9 @@ class Names:
 
     def calls(self, wanted: frozenset[str]) -> bool:
         """Whether any of these functions is called anywhere."""
-        return any(isinstance(node, ast.Call) and self.dotted(node.func) in wanted for node in self.nodes)
+        if self._called_names is None:
+            self._called_names = {self.dotted(node.func) for node in self.nodes if isinstance(node, ast.Call)}
+        return not wanted.isdisjoint(self._called_names)
 
     def dotted(self, node: ast.AST) -> str:
         """`os._exit` for whatever name it goes by here; nothing for what is no plain name."""
@@ -83,6 +110,11 @@ class Names:
         return None
 
 
+def _speaks(node: ast.AST) -> bool:
+    """Names, numbers and signs mean something only in what holds them."""
+    return not isinstance(node, _BARE) or (isinstance(node, ast.Constant) and type(node.value) is str)
+
+
 def literal(node: ast.expr) -> str | None:
     """The text of a literal, also of one that is put together from pieces."""
     if isinstance(node, ast.Constant):
@@ -98,7 +130,7 @@ def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]
 
     Functions that a module-level statement calls by name are followed, each once.
     """
-    functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    functions = {node.name: node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     stack: list[tuple[ast.AST, tuple[ast.AST, ...]]] = [(node, ()) for node in reversed(tree.body)]
     followed: set[str] = set()
     while stack:
@@ -116,7 +148,7 @@ def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]
             stack += [(inner, (*around, node)) for inner in node.orelse]
             continue
         chain = (*around, node) if isinstance(node, ast.stmt | ast.ExceptHandler) and len(around) < 200 else around
-        stack += [(inner, chain) for inner in reversed(list(ast.iter_child_nodes(node)))]
+        stack += [(inner, chain) for inner in reversed(children(node)) if not isinstance(inner, _BARE)]
 
 
 def is_main_guard(test: ast.expr) -> bool:

@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 from steelyard.scorers.harness.model import Sign, excerpt
-from steelyard.scorers.harness.python_names import Names
+from steelyard.scorers.harness.python_names import Names, unparse
+from steelyard.scorers.integrity.python_values import walk
 
 _FRAMEWORKS = frozenset(
     {"unittest", "pytest", "_pytest", "nose", "doctest", "hypothesis", "pluggy", "time", "datetime", "freezegun"}
@@ -70,7 +71,7 @@ def _called(node: ast.Call, names: Names, started: set[int]) -> Iterator[Sign]:
         yield from _patched(node, where, None)
     elif called in _TRACES and not (node.args and isinstance(node.args[0], ast.Constant)):
         said = f"{called} reaches into every import or line"
-        yield Sign("patched-runner", called, excerpt(ast.unparse(node)), node.lineno, said)
+        yield Sign("patched-runner", called, excerpt(unparse(node)), node.lineno, said)
 
 
 def _target_name(target: ast.expr, names: Names) -> str:
@@ -89,7 +90,7 @@ def _patched(node: ast.AST, name: str, names: Names | None) -> Iterator[Sign]:
     builtin = root in ("builtins", "__builtins__") and (last in _BUILTINS or last == "?")
     if framework or builtin or name in _SYSTEM or last in _RUNNER_PARTS or _ENTRIES.match(name):
         said = f"{name} is replaced: tests and clocks answer as this code likes"
-        yield Sign("patched-runner", name, excerpt(ast.unparse(node)), getattr(node, "lineno", 1), said)
+        yield Sign("patched-runner", name, excerpt(unparse(node)), getattr(node, "lineno", 1), said)
 
 
 def plugin_signs(names: Names) -> Iterator[Sign]:
@@ -102,7 +103,7 @@ def plugin_signs(names: Names) -> Iterator[Sign]:
                 strange = [str(one) for one in named if not _KNOWN_PLUGINS.fullmatch(str(one))]
                 if strange:
                     said = f"plugins are loaded: {strange[0]}"
-                    yield Sign("pytest-hook", "pytest_plugins", excerpt(ast.unparse(node)), node.lineno, said)  # type: ignore[attr-defined]  # an assignment
+                    yield Sign("pytest-hook", "pytest_plugins", excerpt(unparse(node)), node.lineno, said)  # type: ignore[attr-defined]  # an assignment
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "pytest11" in node.value[:500]:
             said = "the package brings a pytest plugin, which is loaded without being asked for"
             yield Sign("loaded-unasked", "pytest11", excerpt(node.value), node.lineno, said)
@@ -113,7 +114,7 @@ def under_test_signs(names: Names) -> Iterator[Sign]:
     for node in names.nodes:
         said = _tells(node, names)
         if said:
-            shown = excerpt(ast.unparse(node))
+            shown = excerpt(unparse(node))
             message = f"the code asks whether it is being tested: {said}"
             yield Sign("under-test", shown, shown, getattr(node, "lineno", 1), message)
 
@@ -137,9 +138,9 @@ def _compared(node: ast.Compare, names: Names) -> str:
         return ""
     others = [side for side in sides if not isinstance(side, ast.Constant)]
     resolved = [
-        names.dotted(part) for side in others for part in ast.walk(side) if isinstance(part, ast.Attribute | ast.Name)
+        names.dotted(part) for side in others for part in walk(side) if isinstance(part, ast.Attribute | ast.Name)
     ]
-    looks = _LOOKS.search(" ".join([*(ast.unparse(side) for side in others), *resolved]))
+    looks = _LOOKS.search(" ".join([*(unparse(side) for side in others), *resolved]))
     if looks:
         return looks[0]
     parts = any(isinstance(side, ast.Attribute) and side.attr in _FRAME_PARTS for side in others)
@@ -153,7 +154,7 @@ def _asked(node: ast.Call, names: Names) -> str:
         return called if _is_test_word(node.args[0]) else ""
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
     if method in ("startswith", "endswith", "find", "index", "search", "match") and _is_test_word(node.args[-1]):
-        return "the call stack" if _STACK.search(ast.unparse(node.func)) else ""
+        return "the call stack" if _STACK.search(unparse(node.func)) else ""
     return ""
 
 

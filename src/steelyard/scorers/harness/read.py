@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import lru_cache
 from itertools import islice
 
 from steelyard.domain.diff import FileChange
@@ -19,14 +21,17 @@ from steelyard.scorers.harness import (
     task_files,
 )
 from steelyard.scorers.harness.commands import variable_signs
+from steelyard.scorers.harness.meter import TooMuchError
 from steelyard.scorers.harness.model import Bend, Context, Sign, bends
 from steelyard.scorers.harness.other_code import other_signs
 from steelyard.scorers.harness.paths import is_vendored
+from steelyard.scorers.harness.pytest_config import UnparsedError
 from steelyard.scorers.harness.unasked import unasked
 from steelyard.scorers.integrity.paths import family_of
 
 MAX_CHARS = 1_000_000
 MAX_SIGNS = 500
+HAND_WRITTEN = 50_000  # characters; nobody writes more than that into a file of a runner
 Reader = Callable[[str, Context], Iterable[Sign]]
 
 
@@ -205,16 +210,37 @@ def look(change: FileChange, evidence: Evidence) -> Look | None:
         return Look(
             path, tuple(_by_lines("", lines)), f"{path} is larger than {MAX_CHARS // 1_000_000} MB: added lines only"
         )
+    return _compared(change, evidence, (before_reader, after_reader), (before, after))
+
+
+def _compared(
+    change: FileChange, evidence: Evidence, readers: tuple[Reader | None, Reader | None], texts: tuple[str, str]
+) -> Look:
+    """What is new on the after side, by the readers of both sides or else by line rules."""
+    path, old = change.path, change.old_path or change.path
     contexts = (Context(old, evidence.baseline_files), Context(path, evidence.baseline_files))
+    was: list[Sign] = []
+    now: list[Sign] = []
     try:
-        was = list(islice(before_reader(before, contexts[0]), MAX_SIGNS)) if before_reader and before else []
+        _signs(now, readers[1], texts[1], contexts[1])
+        if now or readers[0] is not _python:  # where nothing is wanted, nothing can be lost
+            with suppress(SyntaxError, UnparsedError, RecursionError, MemoryError):
+                _signs(was, readers[0], texts[0], contexts[0])
+    except TooMuchError:
+        grown = is_runner_file(path) and len(texts[1]) > 2 * len(texts[0]) + HAND_WRITTEN
+        found = [Bend("too-much", 1, "it grew beyond what can be read", None, f"{len(texts[1]):,} characters")]
+        said = f"{path} is more than can be read: line rules only"
+        seen = bends((), now) if change.kind == "added" else []
+        return Look(path, (*(found if grown else ()), *seen, *_by_lines(*texts)), said)
     except _BROKEN:
-        was = []
-    try:
-        now = list(islice(after_reader(after, contexts[1]), MAX_SIGNS)) if after_reader and after else []
-    except _BROKEN:
-        return Look(path, tuple(_by_lines(before, after)), f"{path} does not parse: line rules only")
+        return Look(path, tuple(_by_lines(*texts)), f"{path} does not parse: line rules only")
     return Look(path, (*bends(was, now), *_takes_over(change, evidence)))
+
+
+def _signs(found: list[Sign], reader: Reader | None, text: str, context: Context) -> None:
+    """Add to what was found whatever a reader sees, up to where it gives up."""
+    for sign in islice(reader(text, context), MAX_SIGNS) if reader and text else ():
+        found.append(sign)  # noqa: PERF402  # what came before an exception stays
 
 
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -234,11 +260,26 @@ def _takes_over(change: FileChange, evidence: Evidence) -> Iterator[Bend]:
             yield Bend("config-takes-over", 1, f"pytest no longer reads the settings in {path}", path, change.path)
 
 
+_COMPILED = tuple((re.compile("|".join(map(translate, rule.globs))), rule.reader) for rule in READERS)
+_ANY = re.compile("|".join(translate(glob) for rule in READERS for glob in rule.globs))
+
+
+def is_runner_file(path: str) -> bool:
+    """Whether a file tells a runner or a build what to do, rather than being code or a test."""
+    return _ANY.match(path) is not None
+
+
+def in_turn(changes: Iterable[FileChange]) -> list[FileChange]:
+    """What is read first when a change is more than can be read: a runner's own files, then small ones."""
+    return sorted(changes, key=lambda change: (not is_runner_file(change.path), len(change.hunks)))
+
+
+@lru_cache(maxsize=4096)
 def reader_of(path: str) -> Reader | None:
     """What reads a file; None when nothing in it can bend a runner."""
-    for rule in READERS:
-        if any(fnmatchcase(path, glob) for glob in rule.globs):
-            return rule.reader if not path.endswith("conftest.py") else _conftest
+    for names, reader in _COMPILED:
+        if names.match(path):
+            return reader if not path.endswith("conftest.py") else _conftest
     if path.endswith(".py"):
         return _python
     family = family_of(path)
@@ -298,11 +339,29 @@ _LINE_RULES = (
 )
 
 
+# What every line holds of which a line rule tells something.
+_LINE_WORDS = re.compile(
+    r"pytest_|[eE]xit|quit|PYTEST_|JEST_|sys\.modules|test|addopts|collect_ignore|passWith|harness"
+)
+
+
+def _telling(text: str) -> Iterator[tuple[int, str]]:
+    """The lines, with their numbers, that hold one of those words."""
+    number, at = 1, 0
+    while (word := _LINE_WORDS.search(text, at)) is not None:
+        start, end = text.rfind("\n", 0, word.start()) + 1, text.find("\n", word.start())
+        number += text.count("\n", at, start)
+        yield number, text[start : end if end >= 0 else len(text)]
+        if end < 0:
+            return
+        number, at = number + 1, end + 1
+
+
 def _by_lines(before: str, after: str) -> list[Bend]:
     """What single lines tell where nothing can be parsed."""
     known = {line.strip() for line in before.split("\n")}
-    found = []
-    for number, line in enumerate(after.split("\n"), 1):
+    found: list[Bend] = []
+    for number, line in _telling(after):
         if line.strip() in known:
             continue
         for rule, pattern, means in _LINE_RULES:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.scorers.harness.commands import command_signs, ran, variable_signs
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 
 _TARGET = re.compile(r"([A-Za-z0-9_./%$(){}-][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)$")
@@ -154,6 +155,7 @@ def _yaml(text: str) -> Any:
     """The document, or None when it is too large, too deep or broken: then the line rules read it."""
     if len(text) > MAX_YAML or _depth(text) > 60:
         return None
+    spend(2 * len(text))
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

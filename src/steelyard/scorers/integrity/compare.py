@@ -10,15 +10,16 @@ from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.model import Check, Mark
 
 MAX_FINDINGS = 50
+MOST_SOUGHT, MOST_SAID = 500, 5_000  # removed checks that are looked for elsewhere; that are told of at all
 
 
 def added_skips(pairs: Iterable[Pair]) -> list[Finding]:
     """Every marker that stands in the new tree and not in the old one, moved ones left out."""
     pairs = list(pairs)
     gone = Counter(key(mark) for pair in pairs for mark in pair.before.skips)
-    findings = []
+    findings: list[Finding] = []
     for pair in pairs:
-        for mark in pair.after.skips:
+        for mark in pair.after.skips if len(findings) < MAX_FINDINGS else ():
             if gone[key(mark)] > 0:
                 gone[key(mark)] -= 1
                 continue
@@ -43,7 +44,7 @@ def removed_checks(pairs: Iterable[Pair], *, able: bool = False) -> list[Finding
     """
     pairs = list(pairs)
     kept = Counter(key(check) for pair in pairs for check in pair.after.checks if check.counts or not able)
-    findings = []
+    findings: list[Finding] = []
     for pair in pairs:
         whole = ""
         for check in pair.before.checks:
@@ -52,8 +53,10 @@ def removed_checks(pairs: Iterable[Pair], *, able: bool = False) -> list[Finding
             if kept[key(check)] > 0:
                 kept[key(check)] -= 1
                 continue
+            if len(findings) >= MOST_SAID:
+                return findings
             whole = whole or "".join(pair.after_text.split())
-            still = key(check) in whole if len(key(check)) > 8 else False
+            still = len(key(check)) > 8 and len(findings) < MOST_SOUGHT and key(check) in whole
             where = "no longer able to fail" if able else "now a comment or a string"
             rule, what = ("assertion_disabled", where) if still else ("assertion_removed", "gone")
             findings.append(

@@ -82,7 +82,7 @@ def load(family: str) -> Loaded | None:
 
 
 # What parses takes about a third of a microsecond a byte. What does not may take tree-sitter quadratic time to recover.
-MICROSECONDS, MICROSECONDS_A_BYTE = 100_000, 2
+MICROSECONDS, MICROSECONDS_A_BYTE = 20_000, 1
 TRIES = 5
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from steelyard.scorers.integrity.line_flow import dead_lines, declared
 from steelyard.scorers.integrity.mend import mended
-from steelyard.scorers.integrity.model import EXACT, TOO_LARGE, Check, Mark, View
+from steelyard.scorers.integrity.model import EXACT, TOO_LARGE, TOO_MUCH, Check, Mark, View
 
 # Every pattern takes an unclosed string to the end of its line and an unclosed comment to the end of the text: a
 # match never fails after a long look, so hostile text costs linear time.
@@ -147,7 +147,7 @@ _JVM = _rules(
             r"|expectError|shouldThrow|coVerify)[ \t]*[({]"
         ),
         r"\.(?:should(?:Be|Not|Have|Contain|Throw)\w*|expectNext\w*|expectComplete|verifyComplete|andExpect)[ \t]*\(",
-        r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\((?![^\n]*\.[ \t]*and(?:Return|Stub|Throw|Answer|Void))",
+        r"(?<![\w.])(?:expectThat|then|expect)[ \t]*\((?![^\n]{0,400}\.[ \t]*and(?:Return|Stub|Throw|Answer|Void))",
         r"\bshould(?:Be|Not|Have|Contain|Throw)\w*\b(?=[ \t]+[\w\"({])",
     ),
     (
@@ -218,7 +218,7 @@ _CSHARP = _rules(
     (
         r"Ignore|Explicit|Platform|Skip|Assume|Inconclusive",
         (
-            r"\[(?:[^\]\n]{0,200},[ \t]*)?(?:NUnit\.Framework\.)?(?:Ignore|Explicit|Platform)(?:Attribute)?"
+            r"\[(?:[^\[\]\n]{0,200},[ \t]*)?(?:NUnit\.Framework\.)?(?:Ignore|Explicit|Platform)(?:Attribute)?"
             r"(?=[ \t]*[\](,])"
         ),
         r"\bExplicit[ \t]*=[ \t]*true\b",
@@ -247,15 +247,17 @@ def line_view(family: str, text: str, note: str = "", strength: Callable[[str], 
     """Every check and skip that the family's line rules see in the text."""
     rules = RULES[family]
     # What is whole and merely large was cut nowhere.
-    code = rules.blank.sub(blanked, text if note == TOO_LARGE else mended(family, text))
+    code = rules.blank.sub(blanked, text if note in {TOO_LARGE, TOO_MUCH} else mended(family, text))
     starts = [0, *(match.end() for match in re.finditer("\n", code))]
     dead = {} if family == "python" else dead_lines(family, code)
     tests = () if family == "python" else declared(family, code, dead)
-    checks = tuple(
-        Check(line, said, "", strength(said), dead.get(line - 1, "")) for line, said in _hits(rules.check, code, starts)
-    )
-    skips = tuple(Mark(line, said) for line, said in _hits(rules.skip, code, starts))
-    return View("lines", checks, skips, tests, note)
+    checks: list[Check] = []
+    for line, said, count in _hits(rules.check, code, starts):
+        checks += [Check(line, said, "", strength(said), dead.get(line - 1, ""))] * count
+    skips: list[Mark] = []
+    for line, said, count in _hits(rules.skip, code, starts):
+        skips += [Mark(line, said)] * count
+    return View("lines", tuple(checks), tuple(skips), tests, note)
 
 
 def silenced(family: str, before: str, after: str) -> tuple[int, int]:
@@ -280,10 +282,15 @@ def _lines(code: str) -> list[str]:
     return [line.strip() for line in code.split("\n") if line.strip()]
 
 
-def _hits(rule: Rule, code: str, starts: list[int]) -> list[tuple[int, str]]:
-    found: list[tuple[int, str]] = []
-    for match in rule.matches(code):
-        index = bisect_right(starts, match.start() + len(match.group()) - len(match.group().lstrip())) - 1
-        end = code.find("\n", starts[index])
-        found.append((index + 1, code[starts[index] : end if end >= 0 else len(code)].strip()[:200]))
-    return found
+def _hits(rule: Rule, code: str, starts: list[int]) -> Iterator[tuple[int, str, int]]:
+    """(line, what it says, how many matches) of every line with matches; a line may hold very many."""
+    lines = Counter(bisect_right(starts, first_sign(match)) for match in rule.matches(code))
+    for line, count in lines.items():
+        end = code.find("\n", starts[line - 1])
+        yield line, code[starts[line - 1] : end if end >= 0 else len(code)].strip()[:200], count
+
+
+def first_sign(match: re.Match[str]) -> int:
+    """Where a match begins, the layout before it left out."""
+    said = match.group()
+    return match.start() + len(said) - len(said.lstrip())

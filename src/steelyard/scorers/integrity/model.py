@@ -5,7 +5,8 @@ from typing import Literal, Protocol
 
 Mode = Literal["syntax", "lines", "none"]
 
-TOO_LARGE, TOO_SLOW = "too large to parse", "took too long to parse"
+TOO_LARGE, TOO_SLOW, TOO_DEEP = "too large to parse", "took too long to parse", "nested too deep to parse"
+TOO_MUCH = "the change is very large"
 # How strong a check is: what it pins down of the value under test.
 NOTHING, PRESENCE, PARTIAL, EXACT = 0, 1, 2, 3
 

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
-from steelyard.scorers.integrity.model import TOO_LARGE, Check, Mark, TestCase, View
+from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at, guards_in
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import Function, constant, last_name, unparsed, walk, written
@@ -23,7 +23,7 @@ _BINDINGS = re.compile(
     r"(?m)^[ \t]*(?:import|from)[ \t][^\n(]*\b(?:pytest|unittest\w*|nose|testtools)\b[^\n(]*$"
     r"|^\w+ *= *[^\n(]*\b(?:skip|xfail)\b[^\n]*$"
 )
-_DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)")
+_DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]{0,1000})\)")
 # No skip without one of these: names, the ways to fetch them by a string, and what the module's own names stand for.
 _SKIPPING = re.compile(
     r"skip|Skip|xfail|expectedFailure|__test__|collect_ignore|getattr|__import__|import_module|mark"
@@ -55,7 +55,7 @@ class Python:
             view = _Module(tree, text, context, note).view()
             return replace(view, around=_around(tree, text, lines)) if lines else view
         except (RecursionError, MemoryError):
-            return View(note="nested too deep to parse")
+            return View(note=TOO_DEEP)
 
     def completed(self, text: str, context: str = "") -> View:
         """Not needed: what does not parse is read statement by statement."""
@@ -70,7 +70,7 @@ def parse(text: str) -> tuple[ast.Module | None, str]:
     """The tree of a module, and a note when it did not parse as a whole; None when too large to be picked apart."""
     if _too_deep(text):
         if len(text) > MAX_BROKEN:
-            return None, "nested too deep to parse"
+            return None, TOO_DEEP
         return tolerant.parse(text), "nested too deep to parse, read statement by statement"
     was_on = gc.isenabled()
     gc.disable()  # a tree holds no cycles, and collecting while it grows doubles the time
@@ -89,7 +89,7 @@ def parse(text: str) -> tuple[ast.Module | None, str]:
 
 def _too_deep(text: str) -> bool:
     """Whether a parser written in C might run out of stack."""
-    if max(text.count("("), text.count("["), text.count("{")) > MAX_NESTING and tolerant.nesting(text) > MAX_NESTING:
+    if tolerant.nests_deeper(text, MAX_NESTING):
         return True
     if " " * MAX_INDENT in text and re.search(r"(?m)^ {400,}\S", text):
         return True

@@ -36,12 +36,19 @@ def walk(root: ast.AST) -> list[ast.AST]:
     """Every node below and with the root; quicker than `ast.walk`, whose order nobody needs here."""
     found = [root]
     for node in found:
-        for name in _inner_fields(type(node)):  # type: ignore[arg-type]  # a class is hashable, whatever mypy says
-            value = getattr(node, name, None)
-            if type(value) is list:
-                found += [item for item in value if isinstance(item, ast.AST)] if value else ()
-            elif isinstance(value, ast.AST):
-                found.append(value)
+        found += children(node)
+    return found
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below one."""
+    found: list[ast.AST] = []
+    for name in _inner_fields(type(node)):  # type: ignore[arg-type]  # a class is hashable, whatever mypy says
+        value = getattr(node, name, None)
+        if type(value) is list:
+            found += [item for item in value if isinstance(item, ast.AST)] if value else ()
+        elif isinstance(value, ast.AST):
+            found.append(value)
     return found
 
 

@@ -165,16 +165,19 @@ def _try(source: str) -> list[ast.stmt] | None:
 
 
 def _nests_deep(source: str) -> bool:
-    return max(source.count("("), source.count("["), source.count("{")) > 80 and nesting(source) > 80
+    return nests_deeper(source, 80)
 
 
-def nesting(text: str) -> int:
-    """How deep brackets nest at most, read plainly (strings included): a bound on what a parser would recurse."""
-    depth = deepest = 0
+def nests_deeper(text: str, limit: int) -> bool:
+    """Whether brackets nest deeper, read plainly (strings included): a bound on what a parser would recurse."""
+    if max(text.count("("), text.count("["), text.count("{")) <= limit:
+        return False
+    depth = 0
     for match in re.finditer(r"[()\[\]{}]", text):
         depth = depth + 1 if match.group() in _OPEN else max(depth - 1, 0)
-        deepest = max(deepest, depth)
-    return deepest
+        if depth > limit:
+            return True
+    return False
 
 
 def logical_lines(text: str) -> list[tuple[int, int, str]]:

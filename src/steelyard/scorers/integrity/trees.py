@@ -12,14 +12,15 @@ from typing import Any
 from steelyard.scorers.integrity.complete import completions
 from steelyard.scorers.integrity.conditions import is_literal
 from steelyard.scorers.integrity.grammars import Loaded, load, parsed
-from steelyard.scorers.integrity.lines import RULES, Rule, line_view
-from steelyard.scorers.integrity.model import PARTIAL, TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
-from steelyard.scorers.integrity.strength import compared, parts_of, strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.lines import RULES, Rule, first_sign, line_view
+from steelyard.scorers.integrity.model import PARTIAL, TOO_DEEP, TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
+from steelyard.scorers.integrity.strength import compared, counted, parts_of, strength_of, subjects_of, tolerance_of
 from steelyard.scorers.integrity.tree_flow import covers, dead_ranges, guards
 from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, regions
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
+MAX_DEPTH, SAMPLES = 300, 32
 LONGEST = 400
 BLOCKS = frozenset({
     "statement_block", "block", "program", "source_file", "body_statement", "statement_list", "do_block", "then",
@@ -54,13 +55,15 @@ class Trees:
         if len(raw) > MAX_BYTES:
             return View(note=TOO_LARGE)
         if _deep(raw):
-            return View(note="nested too deep to parse")
+            return View(note=TOO_DEEP)
         try:
             tree = parsed(loaded, raw)
         except TimeoutError:
             return View(note=TOO_SLOW)
         if tree is None or tree.root_node.has_error:
             return View(note="does not parse")
+        if _leans(tree.root_node, len(raw)):
+            return View(note=TOO_DEEP)
         view = _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
         return replace(view, around=_around(tree.root_node, raw, lines)) if lines else view
 
@@ -81,10 +84,25 @@ class Trees:
 
     def lines(self, text: str, note: str = "") -> View:
         """By line rules alone."""
-        return line_view(self.family, text, note, strength_of)
+        return line_view(self.family, text, note, counted)
+
+
+def _leans(root: Any, size: int) -> bool:
+    """Whether a tree is a long chain: a node far down is found only by going all the way, each time."""
+    cursor = root.walk()
+    for at in range(0, size, 1 + size // SAMPLES):
+        cursor.reset(root)
+        while cursor.goto_first_child_for_byte(at) is not None:
+            if cursor.depth > MAX_DEPTH:
+                return True
+    return False
 
 
 def _deep(raw: bytes) -> bool:
+    if raw.count(b"<") > MAX_NESTING and any(
+        line.count(b"<") > line.count(b">") + MAX_NESTING // 2 for line in raw.split(b"\n")
+    ):
+        return True  # generics that never close take a parser very long, and it does not look at the clock meanwhile
     if max(raw.count(b"("), raw.count(b"["), raw.count(b"{")) <= MAX_NESTING:
         return False
     depths = list(accumulate(map(_STEP.__getitem__, raw.translate(None, _OTHERS))))
@@ -145,12 +163,9 @@ class _Reading:
             node = parent
         if node is None or node.end_byte - node.start_byte > 4000 or node.start_byte > at:
             line = self._line(at) - 1
-            end = self.raw.find(b"\n", at)
-            return (
-                self.raw[self.starts[line] : end if end >= 0 else len(self.raw)][:400]
-                .decode("utf-8", "replace")
-                .strip()
-            )
+            start, end = self.starts[line], self.raw.find(b"\n", at)
+            last = min(start + LONGEST, end if end >= 0 else len(self.raw))
+            return self.raw[start:last].decode("utf-8", "replace").strip()
         said = bytes(self.raw[node.start_byte : node.end_byte])[:600].decode("utf-8", "replace")
         return self._with_condition(node, said) if self.family == "go" else said
 
@@ -270,11 +285,7 @@ def _name(tests: list[Region], place: int) -> str:
 
 
 def _places(rule: Rule, code: str) -> list[int]:
-    found = []
-    for match in rule.matches(code):
-        said = match.group()
-        found.append(match.start() + len(said) - len(said.lstrip()))
-    return found
+    return [first_sign(match) for match in rule.matches(code)]
 
 
 def _blank(raw: bytes, quiet: list[Any]) -> bytes:

@@ -12,7 +12,7 @@ from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
-MOST_COMPARED, MOST_ALIKE = 2000, 50
+MOST_COMPARED, MOST_ALIKE, MOST_SAID = 2000, 50, 5000
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
 
@@ -32,6 +32,8 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
     findings: list[Finding] = []
     matches = _matched(before, after)
     for old, new in matches:
+        if len(findings) >= MOST_SAID:
+            break
         if old.test.collected and not new.test.collected:
             findings.append(
                 _finding("uncollected", new, "is no longer collected as a test", old.test.name, new.test.name)
@@ -85,7 +87,7 @@ def _vanished(
     gained = sum(max(0, _able(now) - _able(was)) for was, now in matches) + sum(map(_able, new))
     if gained >= sum(map(_able, gone)):
         return []
-    return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone]
+    return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone[:MOST_SAID]]
 
 
 def _able(item: _Placed) -> int:
@@ -176,7 +178,7 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
         return findings
     lost = _take(was, lost_keys)
     dead = {key(check): check for check in new.test.checks if check.dead}
-    for check in lost:
+    for check in lost[:MOST_SAID]:
         after = dead.get(key(check))
         if after is not None:
             findings.append(_finding(after.dead, new, DEAD[after.dead], check.text, after.text, after.line))
@@ -207,7 +209,7 @@ def _tautologies(new: _Placed, lost: list[Check], gained: list[Check]) -> list[F
     empty = [check for check in gained if check.strength == NOTHING]
     return [
         _finding("tautology", new, "always holds", was.text, check.text, check.line)
-        for was, check in zip(lost, empty, strict=False)
+        for was, check in zip(lost[:MOST_SAID], empty, strict=False)
     ]
 
 
