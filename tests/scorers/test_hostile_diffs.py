@@ -89,7 +89,7 @@ def test_a_padded_runner_file_is_a_finding() -> None:
 def test_padding_in_the_code_hides_no_runner_file() -> None:
     """A runner's own files are read before anything else."""
     hook = "def pytest_runtest_makereport(item, call):\n    call.excinfo = None\n"
-    code = "import sys\nsys.exit\nx = [" + "1," * 400_000 + "]\n"
+    code = "import sys\nsys.argv\nx = [" + "1," * 400_000 + "]\n"
     grade = HARNESS.score(evidence_of({}, {"a.py": code, "tests/conftest.py": hook}), None)
 
     assert [(finding.path, finding.rule) for finding in grade.findings] == [("tests/conftest.py", "pytest-hook")]
