@@ -36,11 +36,16 @@ def test_only_one_place_changes(wanted: dict[str, list[str]], old: str, new: str
     [
         ("quarantine: [a]   # known\n", "quarantine: [a, b]   # known\n"),
         ("quarantine: []\n", "quarantine: [a, b]\n"),
-        ("quarantine:\n      - a   # known\n", "quarantine:\n      [a, b]   # known\n"),
+        ("quarantine:\n      - a   # known\n", "quarantine:\n      - a   # known\n      - b\n"),
+        ("quarantine:\n    - a   # known\n", "quarantine:\n    - a   # known\n    - b\n"),
+        (
+            "quarantine:   # flaky ones\n      # net\n      - a\n",
+            "quarantine:   # flaky ones\n      # net\n      - a\n      - b\n",
+        ),
     ],
 )
-def test_what_is_there_is_replaced(before: str, after: str) -> None:
-    """Both ways of writing a list."""
+def test_what_is_there_is_added_to(before: str, after: str) -> None:
+    """Every way of writing a list."""
     text = f"tasks:\n  - id: one\n    {before}    prompt: x\n"
 
     assert with_quarantine(text, {"one": ["a", "b"]}) == text.replace(before, after)
@@ -61,6 +66,13 @@ def test_names_come_back_as_they_were() -> None:
     names = ["yes", "1", "a: b", "x # y", "naïve ✓", "it's", '"q"', "- d"]
 
     assert yaml.safe_load(with_quarantine(BLOCK, {"one": names}))["tasks"][0]["quarantine"] == names
+
+
+def test_names_are_those_of_the_suite() -> None:
+    """`no` is a name here, as everywhere in a suite."""
+    text = "tasks:\n  - id: no\n    prompt: x\n"
+
+    assert with_quarantine(text, {"no": ["a"]}) == "tasks:\n  - id: no\n    quarantine: [a]\n    prompt: x\n"
 
 
 def test_a_task_that_shares_its_lines_is_left_alone() -> None:

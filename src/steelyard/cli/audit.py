@@ -52,11 +52,17 @@ def main(args: argparse.Namespace) -> int:
     if provider.note and not args.json:
         note(f"note: {provider.note}")
     found = _audit(suite.model_copy(update={"tasks": tasks}), cheats, Choices(provider, Path(suite.root), {}), args)
-    written = _write_quarantine(args.suite, suite, found) if args.write_quarantine else {}
+    written, trouble = {}, None
+    try:
+        written = _write_quarantine(args.suite, suite, found) if args.write_quarantine else {}
+    except InputError as error:  # what was found out is shown first
+        trouble = error
     if args.json:
         emit_json(document(found, str(args.suite), provider.type, written))
     else:
         show(found, written)
+    if trouble is not None:
+        raise trouble
     if not all(one.is_sound for one in found):
         return 1
     return 3 if any(one.problems for one in found) else 0
