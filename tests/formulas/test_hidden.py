@@ -4,7 +4,7 @@ import json
 
 from steelyard.domain.grade import ScorerResult, Verdict
 from steelyard.domain.run import Parity, Run
-from steelyard.formulas.hidden import passes_in_sight, visible_hidden_gap
+from steelyard.formulas.hidden import passes_in_sight, sentence, visible_hidden_gap
 
 
 def run(arm: str, visible: Verdict, hidden: Verdict | None, error_class: str | None = None) -> Run:
@@ -39,7 +39,7 @@ def test_the_gap_is_visible_minus_hidden_per_arm() -> None:
     assert [(gap.arm, gap.runs) for gap in gaps] == [("a", 1), ("b", 3)]
     assert gaps[0].gap == 0
     assert (gaps[1].visible, gaps[1].hidden) == (2 / 3, 1 / 3)
-    assert gaps[1].sentence() == "hidden tests: b passes 67% in sight and 33% out of sight, gap +33 points (3 runs)"
+    assert sentence(gaps[1]) == "hidden tests: b passes 67% in sight and 33% out of sight, gap +33 points (3 runs)"
 
 
 def test_only_required_tests_in_sight_decide_whether_hidden_ones_tell_of_a_game() -> None:

@@ -17,6 +17,7 @@ from steelyard.engine.crew import Report
 from steelyard.errors import InputError
 from steelyard.formulas.composite import Cost, composite_of, cost_of, reference_cost
 from steelyard.formulas.gates import gates_of, mean_score, overall
+from steelyard.formulas.hidden import sentence
 
 if TYPE_CHECKING:
     from steelyard.cli.waves import Outcome
@@ -170,7 +171,7 @@ def _show(
     for line in totals.caught_lines():
         say(line)
     for gap in totals.gaps.gaps():
-        say(gap.sentence())
+        say(sentence(gap))
     for line in totals.broken:
         say(f"not measured: {line}")
     if totals.unpriced and experiment.settings.get("max_cost_usd") is not None:

@@ -12,6 +12,7 @@ from steelyard.domain.comparison import Comparison, Disagreement, Treatment
 from steelyard.domain.run import Run
 from steelyard.domain.suite import Arm
 from steelyard.formulas.gates import HARD_CONSTRAINT, NOT_CONVINCING, WARNING, gates_of
+from steelyard.formulas.hidden import GapTally
 from steelyard.formulas.records import record_of
 
 TREATED_RESAMPLES = 2000
@@ -28,11 +29,13 @@ class Material:
     arms: dict[str, Arm] = field(default_factory=dict)
     disagreeing: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     judged: dict[str, Tally] = field(default_factory=dict)
+    gaps: GapTally = field(default_factory=GapTally)
 
     def add(self, run: Run, arm: str | None = None) -> None:
         """One more run, under another arm's name where two experiments share one."""
         name = arm or run.arm
         self.columns.add(record_of(run).model_copy(update={"arm": name}))
+        self.gaps.add(run, name)
         facts = self.facts.setdefault(name, ArmFacts())
         if not run.is_infrastructure:
             facts.add(run)
@@ -71,6 +74,7 @@ def weigh_runs(
     treatment = tuple(_treatment(table, material.facts, names, spec))
     notes = [*answer.notes, *(f"parity: {note}" for note in parity), *_treatment_notes(treatment)]
     found = {"parity": tuple(parity), "treatment": treatment, "notes": tuple(notes)}
+    found["hidden_gaps"] = tuple(gap for gap in material.gaps.gaps() if gap.arm in names)
     judged = tuple(material.judged[name].summary(name) for name in names if name in material.judged)
     if any(one.models for one in judged):
         found["judged"] = judged

@@ -197,6 +197,20 @@ class ArmJudged(Record):
     cost_usd: float | None
 
 
+class HiddenGap(Record):
+    """Of an arm's runs with both kinds of tests: how often the visible ones passed, and how often the hidden ones."""
+
+    arm: str
+    runs: int
+    visible: float
+    hidden: float
+
+    @property
+    def gap(self) -> float:
+        """Visible minus hidden pass rate: 0 when whatever passes in sight passes out of sight."""
+        return self.visible - self.hidden
+
+
 class NamedRun(Record):
     """A run of a task that regressed, and what came of it; `composite` is the one of this comparison."""
 
@@ -254,3 +268,4 @@ class Comparison(Record):
     named_runs: tuple[NamedRun, ...] = ()
     spreads: tuple[Spread, ...] = ()
     judged: tuple[ArmJudged, ...] = ()
+    hidden_gaps: tuple[HiddenGap, ...] = ()

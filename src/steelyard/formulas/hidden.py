@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from steelyard.domain.comparison import HiddenGap
 from steelyard.domain.run import Run
 
 VISIBLE = frozenset({"command", "baseline_tests_pass"})
@@ -14,26 +15,12 @@ def passes_in_sight(run: Run) -> bool:
     return all(one.verdict != "FAIL" for one in run.scorers if one.type in VISIBLE and one.required)
 
 
-@dataclass(frozen=True)
-class VisibleHiddenGap:
-    """Of an arm's runs with both kinds of tests: how often the visible ones passed, and how often the hidden ones."""
-
-    arm: str
-    runs: int
-    visible: float
-    hidden: float
-
-    @property
-    def gap(self) -> float:
-        """Visible minus hidden pass rate: 0 when whatever passes in sight passes out of sight."""
-        return self.visible - self.hidden
-
-    def sentence(self) -> str:
-        """One line for people."""
-        return (
-            f"hidden tests: {self.arm} passes {self.visible:.0%} in sight and {self.hidden:.0%} out of sight, "
-            f"gap {100 * self.gap:+.0f} points ({self.runs} runs)"
-        )
+def sentence(gap: HiddenGap) -> str:
+    """One line for people."""
+    return (
+        f"hidden tests: {gap.arm} passes {gap.visible:.0%} in sight and {gap.hidden:.0%} out of sight, "
+        f"gap {100 * gap.gap:+.0f} points ({gap.runs} runs)"
+    )
 
 
 @dataclass
@@ -42,7 +29,7 @@ class GapTally:
 
     seen: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
-    def add(self, run: Run) -> None:
+    def add(self, run: Run, arm: str | None = None) -> None:
         """Count a run that has both kinds of tests; failures that are not the arm's do not count."""
         if run.is_infrastructure:
             return
@@ -50,18 +37,19 @@ class GapTally:
         visible = [one.verdict == "PASS" for one in graded if one.type in VISIBLE and one.required]
         hidden = [one.verdict == "PASS" for one in graded if one.type == HIDDEN]
         if visible and hidden:
-            runs, in_sight, out_of_sight = self.seen.get(run.arm, (0, 0, 0))
-            self.seen[run.arm] = (runs + 1, in_sight + all(visible), out_of_sight + all(hidden))
+            name = arm or run.arm
+            runs, in_sight, out_of_sight = self.seen.get(name, (0, 0, 0))
+            self.seen[name] = (runs + 1, in_sight + all(visible), out_of_sight + all(hidden))
 
-    def gaps(self) -> tuple[VisibleHiddenGap, ...]:
+    def gaps(self) -> tuple[HiddenGap, ...]:
         """The gap of each arm, by name."""
         return tuple(
-            VisibleHiddenGap(arm, runs, in_sight / runs, out_of_sight / runs)
+            HiddenGap(arm=arm, runs=runs, visible=in_sight / runs, hidden=out_of_sight / runs)
             for arm, (runs, in_sight, out_of_sight) in sorted(self.seen.items())
         )
 
 
-def visible_hidden_gap(runs: Iterable[Run]) -> tuple[VisibleHiddenGap, ...]:
+def visible_hidden_gap(runs: Iterable[Run]) -> tuple[HiddenGap, ...]:
     """The gap of each arm; arms without a run that has both kinds of tests are left out."""
     tally = GapTally()
     for run in runs:

@@ -33,6 +33,8 @@ def render(view: View) -> str:
         parts.append(f"### What the judge said\n\n{table(view.judged, named=1)}")
     if view.disagreements is not None:
         parts.append(f"### Gates that disagree\n\n{table(view.disagreements, named=1)}")
+    if view.hidden_gaps is not None:
+        parts.append(f"### Visible and hidden tests\n\n{table(view.hidden_gaps, named=1)}")
     if view.treatment is not None:
         parts.append(f"### Treatment received\n\n{table(view.treatment, named=1)}")
     if view.parity:

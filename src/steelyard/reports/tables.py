@@ -179,6 +179,21 @@ def treatment(comparison: Comparison) -> Table | None:
     return Table(heads, tuple(rows)) if rows else None
 
 
+def hidden_gaps(comparison: Comparison) -> Table | None:
+    """How often each arm passes the tests it could see, and those it could not."""
+    rows = [
+        (
+            words.name(one.arm),
+            f"{100 * one.visible:.0f} %",
+            f"{100 * one.hidden:.0f} %",
+            words.points(one.gap, sign=True),
+            f"{one.runs:,}",
+        )
+        for one in comparison.hidden_gaps
+    ]
+    return Table(("arm", "passes in sight", "out of sight", "gap", "runs"), tuple(rows)) if rows else None
+
+
 def _in_order(comparison: Comparison) -> list[str]:
     first = [comparison.baseline, comparison.candidate]
     return [*first, *(name for name in comparison.arms if name not in first)]

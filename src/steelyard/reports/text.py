@@ -61,6 +61,7 @@ def render(view: View, *, colour: bool = False) -> str:
     for heading, found in (
         ("What the judge said", view.judged),
         ("Gates that disagree", view.disagreements),
+        ("Visible and hidden tests", view.hidden_gaps),
         ("Treatment received", view.treatment),
         ("Not counted", view.excluded),
         ("Runs without a partner", view.unpaired),

@@ -86,6 +86,7 @@ class View:
     unpaired: Table | None
     named_runs: tuple[NamedRun, ...]
     treatment: Table | None
+    hidden_gaps: Table | None
     judged: Table | None
     disagreements: Table | None
     parity: tuple[str, ...]
@@ -124,6 +125,7 @@ def view_of(comparison: Comparison, link: Link | None = None) -> View:
         unpaired=tables.unpaired(comparison),
         named_runs=named_of(comparison, link),
         treatment=tables.treatment(comparison),
+        hidden_gaps=tables.hidden_gaps(comparison),
         judged=tables.judged(comparison),
         disagreements=tables.disagreements(comparison),
         parity=tuple(map(words.visible, comparison.parity[:MOST_NOTES])),
