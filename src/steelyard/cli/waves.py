@@ -92,7 +92,7 @@ class Outcome:
         words = WORDS[found.decision].format(margin=until.margin)
         text = (
             f"until decided: {words} after {many(found.waves, 'repeat')} of {many(found.tasks, 'task')} "
-            f"(mean {found.mean or 0:+.3f}, {100 * (1 - until.alpha):g} % interval {low:+.3f} to {high:+.3f}, "
+            f"({self._mean()}, {100 * (1 - until.alpha):g} % interval {low:+.3f} to {high:+.3f}, "
             f"evidence {found.e_value:.3g}, needed {found.needed:.3g})"
         )
         return text + self._saving()
@@ -101,13 +101,19 @@ class Outcome:
         """One line after each wave."""
         low, high = self.found.interval
         words = WORDS[self.found.decision].format(margin=self.until.margin)
-        where = f"mean {self.found.mean or 0:+.3f}, interval {low:+.3f} to {high:+.3f}"
+        where = f"{self._mean()}, interval {low:+.3f} to {high:+.3f}"
         return f"repeat {self.found.waves}: {words}, {where}"
+
+    def _mean(self) -> str:
+        return "mean unknown" if self.found.mean is None else f"mean {self.found.mean:+.3f}"
 
     def _saving(self) -> str:
         if self.found.decision == "undecided":
             more = f"; incomplete: repeat {', '.join(map(str, self.incomplete[:5]))}" if self.incomplete else ""
-            return f"; at most {self.until.max_repeats} repeats were allowed{more}"
+            most = self.until.max_repeats
+            if self.found.waves < most:
+                return f"; stopped before the {many(most, 'repeat')} that were allowed{more}"
+            return f"; at most {many(most, 'repeat')} were allowed{more}"
         design = "steelyard plan" if self.fixed_by == "plan" else "--max-repeats"
         kind = "saved against" if self.runs_saved >= 0 else "more than"
         money = "" if self.cost_saved_usd is None else f" and ${abs(self.cost_saved_usd):.2f}"
