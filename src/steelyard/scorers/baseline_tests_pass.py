@@ -65,8 +65,9 @@ class BaselineTestsPass(Scorer):
         if sandbox is None:
             raise InfraError("sandbox_error", "baseline_tests_pass needs a sandbox")
         plants, now = baseline_plants(evidence), changed_now(evidence)
-        ours = kept(evidence, (*(self.tests or TEST_FILES), *(self.config or RUNNER_FILES)))
-        sources = watched(evidence, ours)
+        tests = self.tests or TEST_FILES
+        ours = kept(evidence, (*tests, *RUNNER_FILES, *(self.config or ())))
+        sources = watched(evidence, ours, tests)
         place = Replant(sandbox)
         try:
             place.move_aside(now)
