@@ -91,6 +91,7 @@ class Auditor:
         idle, solved = self.runs.get((task.id, IDLE), []), self.runs.get((task.id, REFERENCE), [])
         return TaskAudit(
             task_id=task.id,
+            has_reference=task.reference is not None,
             reference=self._result(task, REFERENCE),
             cheats=cheats,
             exploitability=exploitability(cheats),
