@@ -197,6 +197,20 @@ def test_a_reference_that_fails_is_told(shop: Shop) -> None:
     assert "the reference solution fails: untouched: calc.py was edited" in done.stdout
 
 
+def test_without_a_reference_nobody_knows_whether_a_task_can_be_solved(shop: Shop) -> None:
+    """A command that never passes catches every cheat: that is said, and nothing is said where there is a reference."""
+    calculator(shop)
+    shop.write("known.yaml", suite())
+    shop.write("suite.yaml", suite(command="false").replace("    reference: {directory: solution}\n", ""))
+
+    unknown = shop.steelyard("audit", "suite.yaml", "--cheat", "nop")
+    known = shop.steelyard("audit", "known.yaml", "--cheat", "nop")
+
+    assert unknown.returncode == 0
+    assert "calc: no reference: whether it can be solved is not known" in unknown.stdout
+    assert "not known" not in known.stdout
+
+
 def test_a_patch_is_a_reference_too(shop: Shop) -> None:
     """What `git diff` prints is applied exactly; a patch for another tree is wrong input."""
     calculator(shop)
@@ -238,10 +252,12 @@ def test_what_cannot_be_measured_is_exit_code_3(shop: Shop) -> None:
     calculator(shop)
     shop.write("suite.yaml", suite(fields="    setup: ['exit 7']\n"))
 
-    done = shop.steelyard("audit", "suite.yaml", "--cheat", "nop")
+    done = shop.steelyard("audit", "suite.yaml", "--cheat", "nop", "--cheat", "daemon", "--cheat", "skip-tests")
 
     assert done.returncode == 3
-    assert "setup_failed" in done.stdout
+    assert "calc: nop, skip-tests, daemon could not be measured: setup_failed" in done.stdout
+    assert done.stdout.count("setup_failed") == 1, "one mistake is told once"
+    assert done.stderr.count("setup_failed") == 1
 
 
 @pytest.mark.parametrize(
@@ -250,6 +266,7 @@ def test_what_cannot_be_measured_is_exit_code_3(shop: Shop) -> None:
         (["--cheat", "magic"], "--cheat magic: there is no such one; allowed: nop, "),
         (["--task", "none"], "--task none: there is no such one; allowed: calc"),
         (["--flakes", "0"], "--flakes 0: allowed: 1 to 1000"),
+        (["--flakes", "3", "--cheat", "daemon"], "--flakes 3: only nop and reference are repeated; add --cheat nop"),
         (["--write-quarantine"], "--write-quarantine: one run tells nothing of flakes"),
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 import yaml
 
 from steelyard.audit.fixes import Hole, Proposal, proposals, unverifiable
+from steelyard.audit.runner import commands_of, graders_of
 from steelyard.domain.record import JsonObject
 from steelyard.domain.suite import Seed, Task
 
@@ -73,10 +74,37 @@ def test_a_field_is_set_and_a_scorer_is_added_or_takes_its_namesakes_place() -> 
     assert instead.put_into(task).scorers == ({**CHECK, "required": True},)
 
 
-def test_hidden_tests_are_proposed_but_never_tried() -> None:
-    """Once there are some, only advice is left."""
-    fix = unverifiable(hole("a.py", commands=("lint", "pytest")), ["hidden_tests"], "write some")
+@pytest.mark.parametrize(
+    ("commands", "fields"),
+    [
+        (("lint", "pytest"), {"command": "pytest --junitxml={junit}"}),
+        (("A=1 python3 -m pytest -q tests",), {"command": "A=1 python3 -m pytest --junitxml={junit} -q tests"}),
+        (("pytest --junitxml out.xml -q", "lint"), {"command": "pytest --junitxml={junit} -q"}),
+        (("pytest -q --junitxml={junit}", "lint"), {"command": "pytest -q --junitxml={junit}"}),
+        (("go test -json -count=1 ./...",), {"command": "go test -json -count=1 ./...", "framework": "go"}),
+        (("pip install pytest", "sh pytest.sh"), {"command": "sh pytest.sh"}),
+        (("lint", "make test"), {"command": "make test"}),
+        ((), {"command": "…"}),
+    ],
+)
+def test_hidden_tests_are_proposed_but_never_tried(commands: tuple[str, ...], fields: JsonObject) -> None:
+    """By a command whose results can be read, where there is one; nobody but the user can write the tests."""
+    fix = unverifiable(hole("a.py", commands=commands), ["hidden_tests"], "write some")
     (read,) = yaml.safe_load(str(fix.line))
 
-    assert (read["type"], read["command"], fix.verified, fix.note) == ("hidden_tests", "pytest", False, "write some")
+    assert read == {"name": "hidden tests", "type": "hidden_tests", "files": "hidden", **fields}
+    assert (fix.verified, fix.note) == (False, "write some")
+
+
+def test_where_nothing_is_known_it_says_so() -> None:
+    """Without advice too."""
     assert unverifiable(hole("a.py"), [], "").note == "no line that is known here closes it"
+
+
+def test_the_commands_that_grade_keep_the_place_of_their_report() -> None:
+    """A cheat runs them without one; what is proposed reads the results."""
+    spec: JsonObject = {"type": "baseline_tests_pass", "name": "tests", "framework": "pytest"}
+    task = Task(id="t", prompt="x", seed=Seed(empty=True), scorers=(spec,))
+
+    assert graders_of(task) == ("pytest -q --junitxml={junit}",)
+    assert commands_of(task) == ("pytest -q --junitxml=/dev/null",)

@@ -88,6 +88,49 @@ def test_what_failed_before_may_be_made_to_pass(code: str, pattern: str, verdict
     assert grade.verdict == verdict, grade.detail
 
 
+CASES = {
+    "calc.py": "CASES = [1, 2, 3]\n\n\ndef double(a):\n    return min(a * 2, 4)\n\n\ndef add(a, b):\n    return a\n",
+    "tests/test_calc.py": (
+        "import pytest\nfrom calc import CASES, add, double\n\n\n@pytest.mark.parametrize('a', CASES)\n"
+        "def test_double(a):\n    assert double(a) == a + a\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
+    ),
+}
+ADDS = CASES["calc.py"].replace("return a\n", "return a + b\n")
+FEWER = ADDS.replace("[1, 2, 3]", "[1, 2]")
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "said"),
+    [
+        (ADDS.replace("min(a * 2, 4)", "a * 2"), "PASS", "baseline: 2, all collected and passing, and 2 more that"),
+        (ADDS, "FAIL", "of 2 that must_pass names besides, 1 not passing: tests.test_calc::test_double[3]: failed"),
+        (FEWER, "FAIL", "test_double[3]: failed on the baseline, and was not collected now"),
+        (FEWER.replace("4)", "2)"), "FAIL", "of 2 tests that pass on the baseline, 1 no longer pass; of 2 that"),
+    ],
+    ids=["solved", "half", "fewer cases", "both"],
+)
+def test_a_test_that_must_pass_can_not_be_left_out(code: str, verdict: str, said: str, tmp_path: Path) -> None:
+    """The code decides which cases there are: one of the baseline that is not collected any more is not passed."""
+    with worked(tmp_path, {"calc.py": code}, CASES) as (evidence, sandbox, _tree):
+        grade = scorer(must_pass=["*"]).score(evidence, sandbox)
+
+    assert grade.verdict == verdict, grade.detail
+    assert said in grade.detail
+    assert len({finding.test for finding in grade.findings}) == len(grade.findings)
+
+
+def test_a_file_that_could_not_be_loaded_before_is_no_test_that_is_gone(tmp_path: Path) -> None:
+    """It is reported as one that failed; when it can be loaded, its tests stand in its place."""
+    files = {**FILES, "tests/test_new.py": "from new import one\n\n\ndef test_one():\n    assert one() == 1\n"}
+    change = {"calc.py": FIXED, "new.py": "def one():\n    return 1\n"}
+    command = PYTEST + " --continue-on-collection-errors"
+    with worked(tmp_path, change, files) as (evidence, sandbox, _tree):
+        grade = scorer(command=command, must_pass=["*"]).score(evidence, sandbox)
+
+    assert grade.verdict == "PASS", grade.detail
+    assert "baseline: 2, all collected and passing, and 2 more that must_pass names" in grade.detail
+
+
 REWRITES = """
 import os, pathlib
 path = pathlib.Path("tests/test_more.py")
@@ -116,6 +159,51 @@ def test_a_file_that_the_tests_always_write_is_no_fault(tmp_path: Path) -> None:
     files = {**FILES, "tests/test_a.py": writes, "tests/test_data.py": ""}
     with worked(tmp_path, {"calc.py": FIXED}, files) as (evidence, sandbox, _tree):
         assert scorer().score(evidence, sandbox).verdict == "PASS"
+
+
+GOLDEN = "import pathlib\n\npathlib.Path('tests/golden.txt').write_text('3 0')\n"
+
+
+def test_code_that_rewrites_the_data_of_the_tests_is_seen(tmp_path: Path) -> None:
+    """What a test compares with is as much the baseline's as the test: here wrong code writes it when it is loaded."""
+    compares = (
+        "import pathlib\nfrom calc import add\n\n\ndef test_golden():\n"
+        "    assert pathlib.Path('tests/golden.txt').read_text() == f'{add(1, 2)} {add(0, 0)}'\n"
+    )
+    files = {"calc.py": FILES["calc.py"], "tests/test_calc.py": compares, "tests/golden.txt": "3 0"}
+    change = {"calc.py": BROKEN + GOLDEN.replace("3 0", "2 0")}
+    with worked(tmp_path, change, files) as (evidence, sandbox, _tree):
+        grade = scorer().score(evidence, sandbox)
+
+    assert grade.verdict == "FAIL", grade.detail
+    assert [finding.path for finding in grade.findings] == ["tests/golden.txt"]
+
+
+def test_data_that_the_tests_always_write_is_no_fault(tmp_path: Path) -> None:
+    """A result that the baseline's own run writes beside its tests may be written again."""
+    files = {**FILES, "calc.py": FILES["calc.py"] + GOLDEN, "tests/golden.txt": ""}
+    with worked(tmp_path, {"calc.py": FIXED + GOLDEN}, files) as (evidence, sandbox, _tree):
+        assert scorer().score(evidence, sandbox).verdict == "PASS"
+
+
+GREEN = (
+    "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
+    "    call.excinfo = None\n    yield\n"
+)
+
+
+@pytest.mark.parametrize("name", ["pytest.ini", "tox.ini", "setup.cfg", ".pytest.ini"])
+def test_naming_configuration_takes_no_other_from_the_baseline(name: str, tmp_path: Path) -> None:
+    """`config` adds to the runner files that are known: another that the agent brought loads no plugin of its own."""
+    files = {path: text for path, text in FILES.items() if path != "pytest.ini"} | {"pkg/__init__.py": ""}
+    section = "tool:pytest" if name == "setup.cfg" else "pytest"
+    change = {"calc.py": BROKEN, "pkg/green.py": GREEN, name: f"[{section}]\naddopts = -p pkg.green\n"}
+    given = scorer(tests=["tests/*"], config=["pyproject.toml", "conftest.py"])
+    with worked(tmp_path, change, files) as (evidence, sandbox, _tree):
+        grade = given.score(evidence, sandbox)
+
+    assert grade.verdict == "FAIL", grade.detail
+    assert "test_add: passed on the baseline, failed now" in grade.detail
 
 
 def test_links_and_modes_come_back(tmp_path: Path) -> None:

@@ -73,6 +73,44 @@ def test_the_hidden_files_decide(
     assert left == before
 
 
+SKIPS = FIXED.replace("return a - b", "import unittest\n    raise unittest.SkipTest('not here')")
+TWO = SECRET + "\n\ndef test_zero():\n    assert sub is not None\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "fields", "verdict", "said"),
+    [
+        ({"calc.py": FIXED}, {"min_tests": 2}, "PASS", "2 tests passed"),
+        (
+            {"calc.py": SKIPS},
+            {},
+            "FAIL",
+            "1 of 2 tests were skipped, max_skipped allows 0: tests.test_secret::test_hid",
+        ),
+        ({"calc.py": SKIPS}, {"max_skipped": 1}, "PASS", "1 tests passed"),
+        (
+            {"calc.py": SKIPS, "pytest.ini": "[pytest]\naddopts = -k zero\n"},
+            {"min_tests": 2},
+            "FAIL",
+            "at least 2 must",
+        ),
+    ],
+    ids=["solved", "skipped", "allowed", "deselected"],
+)
+def test_a_hidden_test_that_was_left_out_has_not_passed(
+    change: dict[str, str], fields: dict[str, Any], verdict: str, said: str, tmp_path: Path
+) -> None:
+    """Code that skips its test fails unless skips are allowed; that one was not even chosen is seen by their number."""
+    with worked(tmp_path, change) as (evidence, sandbox, _tree):
+        given = scorer(tmp_path, **fields)
+        (hidden,) = given.contents
+        two = given.model_copy(update={"contents": (hidden.model_copy(update={"text": TWO}),)})
+        grade = two.score(evidence, sandbox)
+
+    assert grade.verdict == verdict, grade.detail
+    assert said in grade.detail
+
+
 def test_the_frozen_scorer_needs_the_directory_no_more(tmp_path: Path) -> None:
     """Text and bytes come back out of the frozen configuration as they went in."""
     (tmp_path / "hidden/data").mkdir(parents=True)

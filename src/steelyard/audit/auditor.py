@@ -7,7 +7,7 @@ from steelyard.audit.closing import Trial, close
 from steelyard.audit.findings import CheatResult, Fix, TaskAudit, exploitability, worst_of
 from steelyard.audit.fixes import Hole
 from steelyard.audit.flakes import flakes
-from steelyard.audit.runner import IDLE, REFERENCE, CheatRunner, commands_of
+from steelyard.audit.runner import IDLE, REFERENCE, CheatRunner, graders_of
 from steelyard.domain.run import Run
 from steelyard.domain.suite import Task
 from steelyard.errors import InputError
@@ -78,7 +78,7 @@ class Auditor:
             result = self._result(task, cheat)
             if cheat == REFERENCE or result is None or result.result != "passed":
                 continue
-            hole = Hole(task, self.runs[task.id, cheat][0].changed_files, self.runner.files(task), commands_of(task))
+            hole = Hole(task, self.runs[task.id, cheat][0].changed_files, self.runner.files(task), graders_of(task))
             yield Trial(hole, cheat, result.warned, needs_reference=passes)
 
     def _found(self, task: Task, fixes: dict[tuple[str, str], Fix]) -> TaskAudit:
@@ -91,6 +91,7 @@ class Auditor:
         idle, solved = self.runs.get((task.id, IDLE), []), self.runs.get((task.id, REFERENCE), [])
         return TaskAudit(
             task_id=task.id,
+            has_reference=task.reference is not None,
             reference=self._result(task, REFERENCE),
             cheats=cheats,
             exploitability=exploitability(cheats),

@@ -43,10 +43,14 @@ class Flake(Record):
 
 
 class TaskAudit(Record):
-    """One task: its cheats, its reference, and the share of the applicable cheats that passed."""
+    """One task: its cheats, its reference, and the share of the applicable cheats that passed.
+
+    Without a reference nothing says that the task can be solved at all.
+    """
 
     task_id: str
     skipped: str | None = None
+    has_reference: bool = False
     reference: CheatResult | None = None
     cheats: tuple[CheatResult, ...] = ()
     exploitability: float | None = None

@@ -10,8 +10,11 @@ from steelyard.audit.scene import is_test_file
 from steelyard.domain.record import JsonObject
 from steelyard.domain.suite import Task
 from steelyard.scorers.integrity.paths import family_of
+from steelyard.scorers.runners import COMMANDS, PLACE
 
 MOST_PATHS = 100
+_PYTEST = re.compile(r"(?<![^\s/])(?:pytest|py\.test)(?=\s|$)")
+_REPORT = re.compile(r"\s--junit-?xml[= ]\S+")
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,20 @@ _KNOWN: dict[str, Callable[[Hole], Proposal | None]] = {
 def unverifiable(hole: Hole, closed_by: Sequence[str], advice: str) -> Fix:
     """What is said when nothing that could be tried closes the hole."""
     if "hidden_tests" in closed_by and all(spec.get("type") != "hidden_tests" for spec in hole.task.scorers):
-        command = hole.commands[-1] if hole.commands else "…"
-        scorer = {"name": "hidden tests", "type": "hidden_tests", "files": "hidden", "command": command}
+        scorer = {"name": "hidden tests", "type": "hidden_tests", "files": "hidden", **_telling(hole.commands)}
         return Proposal(scorer=scorer).fix(verified=False, note=advice)
     return Fix(note=advice or "no line that is known here closes it")
+
+
+def _telling(commands: Sequence[str]) -> JsonObject:
+    """The last command that tells its results or can be made to; else the last, of which the exit code is all."""
+    for command in reversed(commands):
+        if PLACE in command:
+            return {"command": command}
+        framework = next((name for name, usual in COMMANDS.items() if usual == command), None)
+        if framework is not None:
+            return {"command": command, "framework": framework}
+        if len(_PYTEST.findall(command)) == 1 and "install" not in command:
+            bare = _REPORT.sub("", command)
+            return {"command": _PYTEST.sub(lambda word: f"{word[0]} --junitxml={PLACE}", bare)}
+    return {"command": commands[-1] if commands else "…"}

@@ -70,12 +70,17 @@ class CheatRunner:
 
 
 def commands_of(task: Task) -> tuple[str, ...]:
+    """The commands as a cheat can run them itself: where a report goes, there is nothing."""
+    return tuple(command.replace(PLACE, "/dev/null") for command in graders_of(task))
+
+
+def graders_of(task: Task) -> tuple[str, ...]:
     """The commands that grade a task in the agent's sight: of its stages and scorers, hidden tests left out."""
     found = [stage.command for stage in task.gates]
     for spec in task.scorers:
         command = spec.get("command")
         if spec.get("type") == "baseline_tests_pass":
-            command = command or COMMANDS.get(str(spec.get("framework")))
+            command = command or COMMANDS.get(str(spec.get("framework", "pytest")))
         if isinstance(command, str) and spec.get("type") != "hidden_tests":
-            found.append(command.replace(PLACE, "/dev/null"))
+            found.append(command)
     return tuple(dict.fromkeys(found))

@@ -81,7 +81,11 @@ def _chosen(suite: Suite, args: argparse.Namespace) -> tuple[tuple[Task, ...], t
     if args.write_quarantine and args.flakes < 2:
         raise InputError("--write-quarantine: one run tells nothing of flakes; give --flakes N, N at least 2")
     tasks = tuple(task for task in suite.tasks if not args.task or task.id in args.task)
-    return tasks, tuple(name for name in installed if not args.cheat or name in args.cheat)
+    cheats = tuple(name for name in installed if not args.cheat or name in args.cheat)
+    repeated = "nop" in cheats or ("reference" in cheats and any(task.reference is not None for task in tasks))
+    if args.flakes > 1 and not repeated:
+        raise InputError(f"--flakes {args.flakes}: only nop and reference are repeated; add --cheat nop")
+    return tasks, cheats
 
 
 def _audit(

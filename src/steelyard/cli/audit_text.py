@@ -20,6 +20,7 @@ class Played(Watch):
     def __init__(self, *, quiet: bool) -> None:
         super().__init__(1, quiet=quiet)
         self.total = 0
+        self._told: set[tuple[str, str]] = set()
 
     def expect(self, more: int) -> None:
         """So many more runs."""
@@ -51,6 +52,9 @@ class Played(Watch):
 
         result = result_of(run)
         by = f" by {', '.join(result.by)}" if result.by else f": {result.detail}" if result.result != "passed" else ""
+        if result.result == "error" and (run.task_id, by) in self._told:
+            by = ", the same"
+        self._told.add((run.task_id, by))
         word = "not applicable" if result.result == "not_applicable" else result.result
         note(f"[{self.done}/{self.total}] {run.task_id} {run.arm}: {word}{by}")
 
@@ -98,7 +102,8 @@ def _row(task_id: str, result: "CheatResult") -> tuple[str, str, str, str]:
         word = {"passed": "passes", "caught": "FAILS"}.get(result.result, WORDS[result.result])
     else:
         word = WORDS[result.result]
-    why = ", ".join(result.by) if result.by else "" if result.result == "passed" else result.detail
+    # What could not be measured is told below the table, once for all that share it.
+    why = ", ".join(result.by) if result.by else "" if result.result in ("passed", "error") else result.detail
     if result.result == "passed" and result.warned:
         why = f"only a warning: {', '.join(result.warned)}"
     return task_id, result.cheat, word, why
@@ -113,8 +118,11 @@ def _summary(one: "TaskAudit") -> None:
     say(f"{one.task_id}: exploitability {share} ({len(one.holes)} of {len(played)} cheats passed)")
     if one.reference is not None and one.reference.result == "caught":
         say(f"{one.task_id}: the reference solution fails: {', '.join(one.reference.by)}: {one.reference.detail}")
-    for problem in one.problems:
-        say(f"{one.task_id}: {problem.cheat} could not be measured: {problem.detail}")
+    if not one.has_reference:
+        say(f"{one.task_id}: no reference: whether it can be solved is not known")
+    for detail in dict.fromkeys(problem.detail for problem in one.problems):
+        cheats = ", ".join(problem.cheat for problem in one.problems if problem.detail == detail)
+        say(f"{one.task_id}: {cheats} could not be measured: {detail}")
 
 
 def _closing(one: "TaskAudit") -> None:

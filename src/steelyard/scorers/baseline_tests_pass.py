@@ -1,5 +1,6 @@
 """baseline_tests_pass: the tests that were there before must be collected and pass, whatever the agent did to them."""
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar, Literal
@@ -21,6 +22,7 @@ from steelyard.scorers.runners import COMMANDS, PLACE, REPORTS, Framework, Ran, 
 
 SHOWN = 5
 KEPT = 200
+_NODE_FILE = re.compile(r"\.[cm]?[jt]s$")
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(max_length=1000)]
 
 
@@ -63,8 +65,9 @@ class BaselineTestsPass(Scorer):
         if sandbox is None:
             raise InfraError("sandbox_error", "baseline_tests_pass needs a sandbox")
         plants, now = baseline_plants(evidence), changed_now(evidence)
-        ours = kept(evidence, (*(self.tests or TEST_FILES), *(self.config or RUNNER_FILES)))
-        sources = watched(evidence, ours)
+        tests = self.tests or TEST_FILES
+        ours = kept(evidence, (*tests, *RUNNER_FILES, *(self.config or ())))
+        sources = watched(evidence, ours, tests)
         place = Replant(sandbox)
         try:
             place.move_aside(now)
@@ -107,29 +110,65 @@ class BaselineTestsPass(Scorer):
             return failed(f"timed out after {self.timeout_s} s, exit code {TIMED_OUT}", output_tail=tail)
         if after.problem is not None:
             return failed(f"{after.problem} (exit code {after.result.exit_code})", output_tail=tail)
-        findings = [*_broken(wanted, before.cases, after.cases), *self._owed(set(wanted), after.cases)]
+        owed = self._owed(set(wanted), before.cases, after.cases)
+        findings = [*_broken(wanted, before.cases, after.cases), *(one for one in owed.values() if one is not None)]
         if not findings and _unexplained(before, after):
             said = f"exit code {after.result.exit_code}, and no test of the report explains it"
             return failed(said, output_tail=tail)
-        total = len(wanted)
         if findings:
             named = "; ".join(f"{one.test}: {one.message}" for one in findings[:SHOWN])
             more = f"; and {len(findings) - SHOWN} more" if len(findings) > SHOWN else ""
-            said = f"{len(findings)} of {total} baseline tests do not pass: {named}{more}"
+            said = f"{_counted(len(wanted), owed, findings)}: {named}{more}"
             return failed(said, output_tail=tail, findings=tuple(findings[:KEPT]))
-        owed = f", and {len(self.must_pass)} named by must_pass" if self.must_pass else ""
-        return passed(f"tests that pass on the baseline: {total}, all collected and passing{owed}", output_tail=tail)
+        also = f", and {len(owed)} more that must_pass names" if owed else ""
+        said = f"tests that pass on the baseline: {len(wanted)}, all collected and passing{also}"
+        return passed(said, output_tail=tail)
 
-    def _owed(self, already: set[str], after: Cases) -> Iterator[Finding]:
-        """Tests that the task wants to pass now; a pattern that names no test that ran is not fulfilled."""
+    def _owed(self, already: set[str], before: Cases, after: Cases) -> dict[str, Finding | None]:
+        """What the task wants to pass now beyond what passed before, by name, with what is wrong of it.
+
+        A pattern that names no test that ran is not fulfilled, and neither is a test of the baseline that is gone.
+        """
+        owed: dict[str, Finding | None] = {}
+        gone = [name for name in before if name not in after and not _stands_for_a_file(name, after)]
         for pattern in self.must_pass:
-            named = [name for name in after if fnmatchcase(name, pattern)]
+            named = [name for name in (*after, *gone) if fnmatchcase(name, pattern)]
             if not named:
-                yield _finding(pattern, "must-pass", "no test of this name was collected", None, None)
-            for name in named:
-                worst = _worst(after[name])
-                if worst != "passed" and name not in already:
-                    yield _finding(name, "must-pass", f"{worst}, and must pass now", None, worst)
+                owed[pattern] = _finding(pattern, "must-pass", "no test of this name was collected", None, None)
+            for name in (name for name in named if name not in already):
+                owed[name] = _unpaid(name, before, after)
+        return owed
+
+
+def _unpaid(name: str, before: Cases, after: Cases) -> Finding | None:
+    then = _worst(before[name]) if name in before else None
+    if name not in after:
+        return _finding(name, "must-pass", f"{then} on the baseline, and was not collected now", then, None)
+    now = _worst(after[name])
+    return None if now == "passed" else _finding(name, "must-pass", f"{now}, and must pass now", then, now)
+
+
+def _stands_for_a_file(name: str, after: Cases) -> bool:
+    """Whether a name of the baseline's report is no test but a file or class of them that could not be loaded then.
+
+    pytest reports `tests.test_a`, vitest `a.test.js::a.test.js`, Node `test::/path/a.test.js`, surefire a class without
+    a test's name. Once it can be loaded, its tests are reported in its place.
+    """
+    place, _, test = name.partition("::")
+    if place == "test" and _NODE_FILE.search(test):
+        return True
+    return test in ("", place, "initializationError") and any(
+        one.startswith((f"{place}::", f"{place}.")) for one in after
+    )
+
+
+def _counted(total: int, owed: dict[str, Finding | None], findings: list[Finding]) -> str:
+    """How many of which tests do not pass."""
+    unpaid = sum(one is not None for one in owed.values())
+    broken = len(findings) - unpaid
+    told = [f"of {total} tests that pass on the baseline, {broken} no longer pass"] if broken else []
+    told += [f"of {len(owed)} that must_pass names besides, {unpaid} not passing"] if unpaid else []
+    return "; ".join(told)
 
 
 def _rewritten(paths: list[str], after: Ran) -> Grade:

@@ -59,7 +59,7 @@ class HiddenTests(Scorer):
     """FAIL when the command fails with the hidden files in the tree; they are gone again before the next scorer.
 
     With `{junit}` in the command, `reports`, or a framework that tells its results, at least `min_tests` tests must
-    have been reported, all passed, whatever the exit code says.
+    have passed, none failed and at most `max_skipped` been skipped, whatever the exit code says.
     """
 
     type: Literal["hidden_tests"] = "hidden_tests"
@@ -69,6 +69,7 @@ class HiddenTests(Scorer):
     framework: Framework = "junit"
     reports: Patterns | None = None
     min_tests: int = Field(default=1, ge=1)
+    max_skipped: int = Field(default=0, ge=0)
     timeout_s: int = Field(default=900, ge=1, le=3600)
 
     uses_sandbox: ClassVar[bool] = True
@@ -120,16 +121,24 @@ class HiddenTests(Scorer):
         if ran.problem is not None:
             return failed(f"{ran.problem} ({code})", output_tail=tail)
         bad = sorted(name for name, outcomes in ran.cases.items() if "failed" in outcomes)
-        good = sum("passed" in outcomes for name, outcomes in ran.cases.items() if name not in bad)
         if bad:
-            findings = tuple(Finding(path=name[:300], rule="hidden-test", message="failed") for name in bad[:200])
             said = f"{len(bad)} of {len(ran.cases)} tests failed: {listed(bad[:SHOWN])}"
-            return failed(said, output_tail=tail, findings=findings)
+            return failed(said, output_tail=tail, findings=_findings(bad, "failed"))
+        left_out = sorted(name for name, outcomes in ran.cases.items() if "skipped" in outcomes)
+        if len(left_out) > self.max_skipped:
+            allowed = f"max_skipped allows {self.max_skipped}"
+            said = f"{len(left_out)} of {len(ran.cases)} tests were skipped, {allowed}: {listed(left_out[:SHOWN])}"
+            return failed(said, output_tail=tail, findings=_findings(left_out, "skipped"))
+        good = sum("passed" in outcomes for outcomes in ran.cases.values())
         if good < self.min_tests:
             return failed(f"{good} tests passed, at least {self.min_tests} must ({code})", output_tail=tail)
         if ran.result.exit_code != 0:
             return failed(f"{code}, and no test of the report explains it", output_tail=tail)
         return passed(f"{good} tests passed with {files(len(self.contents))} hidden until then", output_tail=tail)
+
+
+def _findings(names: list[str], message: str) -> tuple[Finding, ...]:
+    return tuple(Finding(path=name[:300], rule="hidden-test", message=message) for name in names[:200])
 
 
 def _read(root: Path, name: str) -> tuple[HiddenFile, ...]:

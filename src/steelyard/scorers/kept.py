@@ -54,12 +54,15 @@ def _index(path: str) -> str:
     return folder if re.match(r"(?:index|jest-preset)\.", name) else path
 
 
-def watched(evidence: Evidence, ours: Callable[[str], bool]) -> list[str]:
-    """The baseline's test sources: no run has a reason to write one."""
+def watched(evidence: Evidence, ours: Callable[[str], bool], tests: tuple[str, ...]) -> list[str]:
+    """The baseline's tests with their data, and the sources that are loaded with them: no run should write one."""
+    match = compiled(tests).match
     return sorted(
         path
         for path in evidence.baseline_files
-        if family_of(path) is not None and ours(path) and "\n" not in path and VENDORED.isdisjoint(path.split("/"))
+        if (match(path) is not None or (family_of(path) is not None and ours(path)))
+        and "\n" not in path
+        and VENDORED.isdisjoint(path.split("/"))
     )
 
 
