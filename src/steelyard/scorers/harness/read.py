@@ -21,6 +21,7 @@ from steelyard.scorers.harness import (
     task_files,
 )
 from steelyard.scorers.harness.commands import variable_signs
+from steelyard.scorers.harness.links import Links
 from steelyard.scorers.harness.meter import TooMuchError
 from steelyard.scorers.harness.model import Bend, Context, Sign, bends
 from steelyard.scorers.harness.other_code import other_signs
@@ -192,10 +193,15 @@ class Look:
     note: str = ""
 
 
-def look(change: FileChange, evidence: Evidence) -> Look | None:
+def look(change: FileChange, links: Links) -> Look | None:
     """The bends of one changed file; None when no rule reads it."""
-    path, old = change.path, change.old_path or change.path
+    path, old, evidence = change.path, change.old_path or change.path, links.evidence
     whole = unasked(change, evidence)
+    if whole is None and path in links.targets:
+        whole = links.bend(path, is_runner_file)
+        if reader_of(path) is reader_of(links.real(path) or ""):
+            return Look(path, (whole,)) if whole is not None else None
+        evidence = links.through
     if whole is not None:
         return Look(path, (whole,))
     if is_vendored(path) and is_vendored(old):

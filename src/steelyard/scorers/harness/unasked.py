@@ -13,8 +13,8 @@ COMPILED = r"(?:\.py[co]|(?:\.(?:abi3|cpython-[\w-]+|cp\d+-[\w-]+|pypy[\w-]+))?\
 MODULE = rf"(?:\.pyw?|{COMPILED})"
 ALWAYS = re.compile(
     rf"(?:^|/)(?:sitecustomize|usercustomize)(?:/__init__)?{MODULE}$|(?:^|/)conftest{COMPILED}$"
-    r"|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist"
-    r"|egg)-info/entry_points\.txt$|(?:^|/)META-INF/services/org\.(?:junit|testng|spockframework)\."
+    r"|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/"
+    r"|(?i:(?:dist|egg)-info)/entry_points\.txt$|(?:^|/)META-INF/services/org\.(?:junit|testng|spockframework)\."
     # A build can copy a file to META-INF/services, but it keeps its name.
     r"|(?:^|/)org\.(?:junit|testng|spockframework)\.[\w.$]+(?<!\.java)(?<!\.kt)(?<!\.groovy)(?<!\.xml)(?<!\.md)$"
 )
@@ -56,7 +56,8 @@ def unasked(change: FileChange, evidence: Evidence) -> Bend | None:
     if change.kind == "deleted":
         return None
     if ALWAYS.search(path):
-        if path.endswith("entry_points.txt") and b"pytest11" not in (evidence.after(path) or b""):
+        text = evidence.after(path) if path.endswith("entry_points.txt") else None
+        if text is not None and b"pytest11" not in text:
             return None
         return Bend(
             "loaded-unasked", 1, "it is loaded, or run in a runner's place, without being asked for", None, shown
