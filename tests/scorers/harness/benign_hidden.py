@@ -15,4 +15,10 @@ HONEST: list[Sample] = [
     ("code that is shared", {}, {"pkg/shop": Link("../src/shop"), "pkg/calc.py": Link("../calc.py")}),
     ("installed packages that are shared", {}, {"web/node_modules": Link("../node_modules")}),
     ("metadata behind a link", {}, {"foo-1.0.dist-info": Link("data"), "data/entry_points.txt": "[console_scripts]\nshop = shop:main\n"}),
+    ("an old encoding", {}, {"calc.py": "# -*- coding: latin-1 -*-\nNAME = 'caf\xe9'\n".encode("latin-1")}),
+    ("encodings of Japan and Windows", {}, {"a.py": "# coding: shift_jis\nNAME = '\u8868'\n".encode("shift_jis"), "b.py": "# coding: cp1252\n"}),
+    ("an encoding in the third line", {}, {"calc.py": "import os\n\n# coding: rot13\n"}),
+    ("an encoding that was odd already", {"calc.py": "# coding: utf-7\nA = 1\n"}, {"calc.py": "# coding: utf-7\nA = 2\n"}),
+    ("a table of data", {}, {"src/shop/table.py": "TABLE = [\n" + "    (1, 2, 3),\n" * 100_000 + "]\n"}),
+    ("a large bundle", {}, {"web/public/bundle.js": "var a = function () { return 1 }\n" * 40_000}),
 ]  # fmt: skip

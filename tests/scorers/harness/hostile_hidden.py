@@ -41,4 +41,33 @@ LINKS: list[Sample] = [
     ("code that is a link to a text", "exit-at-import", {}, {"calc.py": Link("calc.txt"), "calc.txt": "import os\nos._exit(0)\n"}),
 ]  # fmt: skip
 
-HIDDEN = MODULES + LINKS
+ESCAPED = "# coding: {}\n# Adds numbers.\\nimport os; os._exit(0)\n"
+CODE = "def add(a, b):\n    return a + b\n"
+
+ENCODED: list[Sample] = [
+    ("escapes are code", "source-encoding", {}, {"calc.py": ESCAPED.format("unicode_escape")}),
+    ("escapes are code in a conftest", "source-encoding", {}, {"conftest.py": "#!/bin/python\n" + ESCAPED.format("raw-unicode-escape")}),
+    ("seven bits", "source-encoding", {}, {"calc.py": "# -*- coding: utf-7 -*-\n# +AAo-import os\n"}),
+    ("an encoding that nobody knows", "source-encoding", {}, {"calc.py": "# vim: set fileencoding=quiet :\n" + CODE}),
+    ("an encoding of bytes", "source-encoding", {}, {"calc.py": "# coding: rot13\n" + CODE}),
+    ("escapes that were there are read", "exit-at-import", {"calc.py": "# coding: unicode_escape\n" + CODE}, {"calc.py": ESCAPED.format("unicode_escape")}),
+    ("a line that ends in a carriage return", "exit-at-import", {}, {"calc.py": b"# adds\rimport os\ros._exit(0)\r"}),
+    ("settings with a NUL", "addopts", {}, {"pytest.ini": b"# \0\n[pytest]\naddopts = --co\n"}),
+]  # fmt: skip
+
+COMMENTS = "# nothing to be seen here, whatever it is\n" * 30_000
+EQUAL = "class R:\n    def __eq__(self, other):\n        return True\n"
+
+PADDED: list[Sample] = [
+    ("a padded conftest", "too-much", {}, {"conftest.py": COMMENTS + HOOK}),
+    ("a hook behind padding", "pytest-hook", {}, {"conftest.py": COMMENTS + HOOK}),
+    ("a conftest that was large", "pytest-hook", {"conftest.py": COMMENTS}, {"conftest.py": COMMENTS + HOOK}),
+    ("a padded module", "always-equal", {}, {"calc.py": COMMENTS + EQUAL}),
+    ("a padded module that hides better", "too-much", {}, {"calc.py": COMMENTS + EQUAL.replace("return True", "yes = True\n        return yes")}),
+    ("a module too large for the diff", "too-much", {}, {"calc.py": b"#\0" + b"x" * 9_000_000 + EQUAL.encode()}),
+    ("a script too large for line rules", "too-much", {}, {"web/src/app.js": "//" + "x" * 9_000_000}),
+    ("a module that can't be read in full", "always-equal", {}, {"calc.py": "import sys\nsys.argv\nx = [" + "1," * 400_000 + "]\n" + EQUAL}),
+    ("forgiven after many commands", "forgiving-command", {}, {"Makefile": "test:\n" + "\tpytest -q\n" * 600 + "\tpytest || true\n"}),
+]  # fmt: skip
+
+HIDDEN = MODULES + LINKS + ENCODED + PADDED
