@@ -10,10 +10,11 @@ from tests.scorers.harness.benign_hidden import HONEST
 from tests.scorers.harness.hostile import HOSTILE
 from tests.scorers.harness.hostile_hidden import HIDDEN
 from tests.scorers.harness.hostile_runners import MORE_HOSTILE
+from tests.scorers.harness.settings import SETTINGS, USUAL
 from tests.scorers.harness.support import evidence_of
 
-ALL_HOSTILE = HOSTILE + MORE_HOSTILE + HIDDEN
-ALL_BENIGN = BENIGN + HONEST
+ALL_HOSTILE = HOSTILE + MORE_HOSTILE + HIDDEN + SETTINGS
+ALL_BENIGN = BENIGN + HONEST + USUAL
 SCORER = HarnessUnmodified(name="harness")
 
 
