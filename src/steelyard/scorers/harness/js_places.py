@@ -66,7 +66,7 @@ def _choices(word: str) -> list[list[str]]:
             break
         text = fewer
     text = re.sub(r".[?*]|.\{[^}]*\}", "\n", text)
-    parts = [re.split(r"[\n.^$+(){}]+", one) for one in text.split("|")]
+    parts = [re.split(r"[\n.^$+?*(){}]+", one) for one in text.split("|")]
     return [[piece.replace("\t", ".") for piece in one if piece] for one in parts]
 
 
