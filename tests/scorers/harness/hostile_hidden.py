@@ -67,6 +67,10 @@ PADDED: list[Sample] = [
     ("a module too large for the diff", "too-much", {}, {"calc.py": b"#\0" + b"x" * 9_000_000 + EQUAL.encode()}),
     ("a script too large for line rules", "too-much", {}, {"web/src/app.js": "//" + "x" * 9_000_000}),
     ("a module that can't be read in full", "always-equal", {}, {"calc.py": "import sys\nsys.argv\nx = [" + "1," * 400_000 + "]\n" + EQUAL}),
+    ("a padded package of JUnit", "shadowed-runner", {}, {"src/main/java/A.java": "// x\n" * 250_000 + "package org.junit;\n"}),
+    ("a padded setting", "too-much", {"web/jest.config.js": "module.exports = {}\n"}, {"web/jest.config.js": "module.exports = { testPathIgnorePatterns: [" + "'dist'," * 800 + "'app'] }\n"}),
+    ("a padded pipeline", "too-much", {}, {".github/workflows/a.yml": "# x\n" * 60_000 + "continue-on-error: true\n"}),
+    ("a pipeline of too many parts", "forgiving-command", {}, {".github/workflows/a.yml": "continue-on-error: true\nx: [" + "1," * 21_000 + "1]\n"}),
     ("forgiven after many commands", "forgiving-command", {}, {"Makefile": "test:\n" + "\tpytest -q\n" * 600 + "\tpytest || true\n"}),
 ]  # fmt: skip
 

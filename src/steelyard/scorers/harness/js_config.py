@@ -89,6 +89,7 @@ def parse_json(text: str) -> dict[str, Any]:
 KEYS = frozenset({*LEAVES_OUT, *COLLECTS, *PLACES, "testRegex", *LOADS, *LOADS_TOO, *SWITCHES})
 
 
+MAX_VALUE = 4000
 TOGETHER = (*PLACES, "testRegex")
 
 
@@ -149,6 +150,8 @@ def source_signs(text: str, context: Context) -> Iterator[Sign]:
     for match in _KEY.finditer(text):
         value = _value(text, match.end())
         line = text.count("\n", 0, match.start()) + 1
+        if len(value) >= MAX_VALUE:
+            yield Sign("too-much", match[1], f"{match[1]}: {value[:200]}", line, f"{match[1]} is too long to be read")
         if match[1] in TOGETHER:
             places.setdefault(match[1], []).extend(expressions(value) or ["?"])  # a variable can mean anything
             continue
@@ -187,7 +190,7 @@ def mapped_signs(text: str) -> Iterator[Sign]:
 def _value(text: str, start: int) -> str:
     """The text of a value: to the comma or bracket that ends it."""
     depth, at = 0, start
-    for at in range(start, min(len(text), start + 4000)):
+    for at in range(start, min(len(text), start + MAX_VALUE)):
         char = text[at]
         if char in "[{(":
             depth += 1
@@ -198,7 +201,7 @@ def _value(text: str, start: int) -> str:
         elif depth == 0 and char in ",\n;":
             break
     else:
-        at = start + 4000
+        at = start + MAX_VALUE
     spend(1 + (at - start) // 10)
     return text[start:at]
 

@@ -22,7 +22,11 @@ LINE_RULES = (
         re.compile(r"PYTEST_CURRENT_TEST|JEST_WORKER_ID|[\"']pytest[\"']\s+(?:not\s+)?in\s+sys\.modules"),
         "it asks whether it is being tested",
     ),
-    ("forgiving-command", re.compile(r"\btest\w*\b[^\n]{0,200}\|\|\s*(?:true|:|exit 0)"), "tests can fail unseen"),
+    (
+        "forgiving-command",
+        re.compile(r"\btest\w*\b[^\n]{0,200}\|\|\s*(?:true|:|exit 0)|\bcontinue-on-error\s*:\s*(?!false)\w"),
+        "tests can fail unseen",
+    ),
     (
         "addopts",
         re.compile(
@@ -44,7 +48,7 @@ LINE_RULES = (
 
 # What every line holds of which a line rule tells something.
 _LINE_WORDS = re.compile(
-    r"pytest_|[eE]xit|quit|PYTEST_|JEST_|sys\.modules|test|addopts|collect_ignore|passWith|harness"
+    r"pytest_|[eE]xit|quit|PYTEST_|JEST_|sys\.modules|test|addopts|collect_ignore|passWith|harness|continue-on-"
 )
 
 

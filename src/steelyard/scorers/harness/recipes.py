@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.scorers.harness.commands import RUNNER, command_signs, ran, variable_signs
-from steelyard.scorers.harness.meter import spend
+from steelyard.scorers.harness.meter import TooMuchError, spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 
 _TARGET = re.compile(r"([A-Za-z0-9_./%$(){}-][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)$")
@@ -109,9 +109,11 @@ def ci_signs(text: str, context: Context) -> Iterator[Sign]:
     yield from _triggers(document, text, context)
     visited = 0
     stack: list[tuple[str, Any, bool]] = [("", document, False)]
-    while stack and visited < MAX_NODES:
+    while stack:
         place, node, inside = stack.pop()
         visited += 1
+        if visited > MAX_NODES:
+            raise TooMuchError("too much to read")
         if isinstance(node, dict):
             tested = inside or _runs_tests(node)
             yield from _switches(place, node, tested, text)
@@ -173,8 +175,10 @@ def _switches(place: str, node: dict[Any, Any], tested: bool, text: str) -> Iter
 
 
 def _yaml(text: str) -> Any:
-    """The document, or None when it is too large, too deep or broken: then the line rules read it."""
-    if len(text) > MAX_YAML or _depth(text) > 60:
+    """The document, or None when it is too deep or broken: then it is read line by line."""
+    if len(text) > MAX_YAML:
+        raise TooMuchError("too much to read")
+    if _depth(text) > 60:
         return None
     spend(2 * len(text))
     import yaml

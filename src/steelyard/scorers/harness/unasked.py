@@ -47,7 +47,7 @@ _PACKAGE = re.compile(
     r"|junit\.(?:framework|extensions)|com\.google\.common\.truth|kotlin\.test|io\.kotest)\b"
 )
 _NAMESPACE = re.compile(r"(?m)^[ \t]*namespace[ \t]+(Xunit|NUnit\.Framework|Microsoft\.VisualStudio\.TestTools)\b")
-MAX_BYTES = 1_000_000
+MAX_BYTES = 8_000_000
 
 
 def unasked(change: FileChange, evidence: Evidence) -> Bend | None:
