@@ -37,6 +37,7 @@ LINKS: list[Sample] = [
     ("unittest out of the tree", "linked-runner-file", {}, {"unittest": Link("../lib2")}),
     ("a directory taken for node_modules", "linked-runner-file", {}, {"node_modules": Link("deps"), "deps/.bin/jest": "exit 0\n"}),
     ("a directory taken for workflows", "linked-runner-file", {}, {".github/workflows": Link("../ci"), "ci/a.yml": "x: 1\n"}),
+    ("tests that become a link", "linked-runner-file", {}, {"tests/test_calc.py": None, "tests/unit/test_cart.py": None, "tests": Link("checks"), "checks/test_calc.py": "def test_add():\n    pass\n"}),
     ("a link that loops", "linked-runner-file", {}, {"unittest": Link("other"), "other": Link("unittest")}),
     ("code that is a link to a text", "exit-at-import", {}, {"calc.py": Link("calc.txt"), "calc.txt": "import os\nos._exit(0)\n"}),
 ]  # fmt: skip

@@ -31,6 +31,18 @@ def test_links_are_left_out(link: str, target: str, file: str) -> None:
     assert not ours(file)
 
 
+def test_a_link_in_the_place_of_tests_is_left_out() -> None:
+    """The baseline's tests are laid into a directory, never through a link."""
+    change = {
+        "tests/test_calc.py": None,
+        "tests/unit/test_cart.py": None,
+        "tests": Link("checks"),
+        "checks/test_a.py": "",
+    }
+
+    assert kept(evidence_of({}, change), (*TEST_FILES, *RUNNER_FILES))("tests")
+
+
 def test_other_links_stay() -> None:
     """A link of the code's is the agent's work."""
     assert not kept(evidence_of({}, {"pkg": Link("src/shop")}), (*TEST_FILES, *RUNNER_FILES))("pkg")

@@ -11,6 +11,7 @@ from steelyard.domain.diff import FileChange
 from steelyard.domain.evidence import Evidence
 from steelyard.scorers.harness.meter import TooMuchError, spend
 from steelyard.scorers.harness.model import Bend
+from steelyard.scorers.harness.paths import is_test
 from steelyard.scorers.harness.unasked import unasked
 
 LINK = "120000"
@@ -69,6 +70,18 @@ class Links:
                     todo += target.split("/")[::-1]
         return "/".join(at)
 
+    @cached_property
+    def replaced(self) -> dict[str, list[str]]:
+        """Each changed link that stands where the baseline had a directory, with the files that lay in it."""
+        found: dict[str, list[str]] = {}
+        for file in sorted(self.evidence.baseline_files) if self.targets else ():
+            above = posixpath.dirname(file)
+            while above:
+                if above in self.targets:
+                    found.setdefault(above, []).append(file)
+                above = posixpath.dirname(above)
+        return found
+
     def below(self, folder: str) -> Iterator[str]:
         """The files of the tree below a directory."""
         start = f"{folder}/" if folder else ""
@@ -81,6 +94,8 @@ class Links:
             if real in self.evidence.baseline_files and posixpath.basename(str(real)) == posixpath.basename(path):
                 return None  # several packages share one file of the runner
             return self._bend(path, "a runner's file is a link")
+        if any(is_test(file) or is_runner(file) for file in self.replaced.get(path, ())):
+            return self._bend(path, "a directory of tests became a link")
         try:
             taken = self._taken(path, real, is_runner)
         except TooMuchError:
