@@ -149,12 +149,14 @@ def source_signs(text: str, context: Context) -> Iterator[Sign]:
     places: dict[str, list[str]] = {}
     for match in _KEY.finditer(text):
         value = _value(text, match.end())
-        line = text.count("\n", 0, match.start()) + 1
+        spend(2 + match.start() // 10_000)
         if len(value) >= MAX_VALUE:
-            yield Sign("too-much", match[1], f"{match[1]}: {value[:200]}", line, f"{match[1]} is too long to be read")
+            said = f"{match[1]} is too long to be read"
+            yield Sign("too-much", match[1], f"{match[1]}: {value[:200]}", line_of(text, match[0]), said)
         if match[1] in TOGETHER:
             places.setdefault(match[1], []).extend(expressions(value) or ["?"])  # a variable can mean anything
             continue
+        line = text.count("\n", 0, match.start()) + 1
         literals = [next(filter(None, found), "") for found in _LITERAL.findall(value)]
         yield from _judged(match[1], literals or [value.strip()], value.strip(), line, context)
     yield from _together(places, text, context)

@@ -69,7 +69,7 @@ TEXT_RULES = (
     (
         "always-equal",
         re.compile(
-            r"\bdef\s+__eq__\s*\([^)\n]{0,200}\)[^:\n]{0,80}:\s*(?:#[^\n]*\s*)?return\s+(?:True|not\s+False|1)\b"
+            r"\bdef\s+__eq__\s*\([^)\n]{0,200}\)[^:\n]{0,80}:\s*(?:#[^\n]*\n\s*)?return\s+(?:True|not\s+False|1)\b"
             r"|\b__eq__\s*=\s*lambda[^:\n]{0,80}:\s*True\b"
             r"|\bboolean\s+equals\s*\([^)\n]{0,100}\)\s*\{\s*return\s+true\b"
             r"|\bfn\s+eq\s*\([^)\n]{0,200}\)\s*->\s*bool\s*\{\s*true\b|\basymmetricMatch\b"
