@@ -6,11 +6,15 @@ import pytest
 
 from steelyard.scorers.harness_unmodified import HarnessUnmodified
 from tests.scorers.harness.benign import BENIGN
+from tests.scorers.harness.benign_hidden import HONEST
 from tests.scorers.harness.hostile import HOSTILE
+from tests.scorers.harness.hostile_hidden import HIDDEN
 from tests.scorers.harness.hostile_runners import MORE_HOSTILE
+from tests.scorers.harness.settings import SETTINGS, USUAL
 from tests.scorers.harness.support import evidence_of
 
-ALL_HOSTILE = HOSTILE + MORE_HOSTILE
+ALL_HOSTILE = HOSTILE + MORE_HOSTILE + HIDDEN + SETTINGS
+ALL_BENIGN = BENIGN + HONEST + USUAL
 SCORER = HarnessUnmodified(name="harness")
 
 
@@ -26,7 +30,7 @@ def test_a_bent_runner_is_seen(rule: str, before: dict[str, Any], after: dict[st
     assert all(finding.path in after and finding.line and finding.message for finding in grade.findings)
 
 
-@pytest.mark.parametrize(("before", "after"), [row[1:] for row in BENIGN], ids=[row[0] for row in BENIGN])
+@pytest.mark.parametrize(("before", "after"), [row[1:] for row in ALL_BENIGN], ids=[row[0] for row in ALL_BENIGN])
 def test_an_ordinary_change_passes(before: dict[str, Any], after: dict[str, Any]) -> None:
     """No false alarm."""
     grade = SCORER.score(evidence_of(before, after), None)

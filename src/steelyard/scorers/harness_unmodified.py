@@ -7,6 +7,7 @@ from steelyard.domain.evidence import Evidence
 from steelyard.domain.grade import Finding, Grade, failed, not_applicable, passed
 from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
+from steelyard.scorers.harness.links import Links
 from steelyard.scorers.harness.meter import metered
 from steelyard.scorers.harness.read import Look, in_turn, look
 from steelyard.scorers.paths import Patterns, compiled, files
@@ -31,11 +32,12 @@ class HarnessUnmodified(Scorer):
             return not_applicable("nothing changed")
         allowed = compiled(self.allow).match if self.allow else None
         seen: dict[int, Look] = {}
+        links = Links(evidence)
         with metered():
             for change in in_turn(evidence.diff.files):
                 if allowed is not None and all(allowed(path) for path in change.paths):
                     continue
-                found = look(change, evidence)
+                found = look(change, links)
                 if found is not None:
                     seen[id(change)] = found
         looks = [seen[id(change)] for change in evidence.diff.files if id(change) in seen]

@@ -8,6 +8,8 @@ from steelyard.domain.evidence import Evidence
 from steelyard.errors import InfraError
 from steelyard.sandboxes.base import Command, Sandbox
 from steelyard.scorers.harness.js_config import CONFIG_FILES, loaded_files
+from steelyard.scorers.harness.links import Links
+from steelyard.scorers.harness.meter import metered
 from steelyard.scorers.harness.unasked import GO_VENDORED, unasked
 from steelyard.scorers.integrity.paths import VENDORED, family_of
 from steelyard.scorers.paths import compiled
@@ -32,6 +34,9 @@ def kept(evidence: Evidence, patterns: tuple[str, ...]) -> Callable[[str], bool]
         if unasked(change, evidence) is not None and not (together and GO_VENDORED.search(change.path))
     }
     alone |= _loaded_first(evidence, changed)
+    links = Links(evidence)
+    with metered():
+        alone |= {path for path in links.targets if links.bend(path, lambda name: match(name) is not None)}
     return lambda path: path in alone or match(path) is not None
 
 

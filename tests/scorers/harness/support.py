@@ -15,8 +15,17 @@ BASE = {
 }
 
 
+class Link(str):
+    """The target of a symbolic link."""
+
+    __slots__ = ()
+
+
 def evidence_of(before: Mapping[str, str | bytes], after: Mapping[str, str | bytes | None]) -> Evidence:
-    """The baseline holds BASE and `before`; `after` names what changed, None for a deleted file."""
+    """The baseline holds BASE and `before`; `after` names what changed, None for a deleted file.
+
+    A file with a NUL is binary as git sees it, and a link has no content of its own.
+    """
     old = {path: _bytes(text) for path, text in {**BASE, **before}.items()}
     new = old | {path: _bytes(text) for path, text in after.items() if text is not None}
     changes = []
@@ -29,7 +38,11 @@ def evidence_of(before: Mapping[str, str | bytes], after: Mapping[str, str | byt
         known = set(old.get(path, b"").split(b"\n"))
         lines = new.get(path, b"").split(b"\n")
         added = tuple((n, line.decode("utf-8", "replace")) for n, line in enumerate(lines, 1) if line not in known)
-        changes.append(FileChange(path, kind, added=added))  # type: ignore[arg-type]  # one of the kinds
+        binary = b"\0" in new.get(path, b"")
+        mode = None if text is None else "120000" if isinstance(text, Link) else "100644"
+        change = FileChange(path, kind, new_mode=mode, binary=binary, added=() if binary else added)  # type: ignore[arg-type]  # one of the kinds
+        changes.append(change)
+    new = {path: data for path, data in new.items() if not isinstance(after.get(path), Link)}
     return Evidence(
         task=Task(id="t", prompt="x"),
         diff=Diff(files=tuple(changes)),

@@ -34,6 +34,11 @@ _SELECTING = re.compile(
     r"|-DskipITs\b|-Dtest=|-fn\b|--fail-never\b"
     r"|-x\s+\S*[tT]est\b|-DfailIfNoTests=false)"
 )
+# Short options for the names of tests mean something else to other programs.
+_NAMING = re.compile(
+    r"\b(?:(?:jest|vitest|(?:npm|pnpm|yarn)\s+(?:run\s+)?test\s+--)(?=\s)[^\n;&|]{0,200}?\s-t(?=[\s=])"
+    r"|mocha\b[^\n;&|]{0,200}?\s-[gf](?=[\s=]))"
+)
 # What only says a command does not run it.
 _SAID = re.compile(r"(?:^|(?<=[;&|\n]))\s*@?(?:echo|printf|true|:)(?=\s)[^;&|\n]*")
 _WORDS = re.compile(r"[\w./@:*\[\]{}-]+")
@@ -42,6 +47,7 @@ MAX_COMMAND = 4000
 
 def command_signs(place: str, command: str, line: int, context: Context, prefix: str = "") -> Iterator[Sign]:
     """The signs of one command that may run tests; `place` names it, `prefix` is make's `-` and the like."""
+    long = max(0, len(command) - MAX_COMMAND)
     command = command[:MAX_COMMAND]
     spend(1 + len(command) // 2)
     if not RUNNER.search(_SAID.sub("", command)):
@@ -60,6 +66,14 @@ def command_signs(place: str, command: str, line: int, context: Context, prefix:
         yield Sign(
             "deselecting-command", f"{place} {piece}", f"{piece} {rest}", line, f"{place} leaves tests out: {piece}"
         )
+    for match in _NAMING.finditer(command):
+        rest = command[match.end() - 2 : match.end() + 80].split("\n")[0].strip()
+        yield Sign(
+            "deselecting-command", f"{place} names", rest, line, f"{place} runs only tests of some names: {rest}"
+        )
+    if long:
+        said = f"the command of {place} is too long to be read"
+        yield Sign("too-much", place, f"{long:,} characters more", line, said)
     left = left_out(command, context)
     if left:
         said = f"{place} names paths that leave out {left[0]}"

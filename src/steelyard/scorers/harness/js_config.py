@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from steelyard.scorers.harness.commands import command_signs
+from steelyard.scorers.harness.js_places import PLACES, expression_signs, expressions, fake_signs, place_signs
 from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import UnparsedError
@@ -14,7 +15,7 @@ LEAVES_OUT = (
     "testPathIgnorePatterns", "modulePathIgnorePatterns", "exclude", "ignore", "ignored", "testIgnore",
     "excludeSpecPattern",
 )  # fmt: skip
-COLLECTS = ("testMatch", "testRegex", "include", "spec", "specPattern", "roots", "testDir", "files")
+COLLECTS = ("testMatch", "include", "spec", "specPattern", "testDir", "files")
 LOADS = (
     "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "runner", "testRunner", "snapshotResolver",
     "require", "transform", "resolver", "testEnvironment", "automock", "import", "loader", "supportFile",
@@ -60,6 +61,7 @@ def package_signs(text: str, context: Context) -> Iterator[Sign]:
         if re.fullmatch(r"(?:pre|post)test", name) and re.search(r"process\.exit|kill|rm\s+-|exit\s+0", command):
             yield Sign("test-hook-script", name, command, line, f"'{name}' runs around the tests")
     yield from mapped_signs(text)
+    yield from fake_signs(text, context)
     for key in RUNNER_KEYS:
         if isinstance(data.get(key), dict):
             yield from value_signs(data[key], text, context)
@@ -68,6 +70,8 @@ def package_signs(text: str, context: Context) -> Iterator[Sign]:
 def json_signs(text: str, context: Context) -> Iterator[Sign]:
     """A runner's configuration as JSON (comments are allowed there)."""
     data = parse_json(re.sub(r"(?m)^\s*//[^\n]*", "", text))
+    yield from mapped_signs(text)
+    yield from fake_signs(text, context)
     yield from value_signs(data, text, context)
 
 
@@ -82,19 +86,33 @@ def parse_json(text: str) -> dict[str, Any]:
     return data
 
 
-KEYS = frozenset({*LEAVES_OUT, *COLLECTS, *LOADS, *LOADS_TOO, *SWITCHES})
+KEYS = frozenset({*LEAVES_OUT, *COLLECTS, *PLACES, "testRegex", *LOADS, *LOADS_TOO, *SWITCHES})
+
+
+MAX_VALUE = 4000
+TOGETHER = (*PLACES, "testRegex")
 
 
 def value_signs(data: dict[str, Any], text: str, context: Context) -> Iterator[Sign]:
     """The settings of a parsed configuration, at any depth within reason."""
     stack: list[tuple[dict[str, Any], int]] = [(data, 0)]
+    places: dict[str, list[str]] = {}
     while stack:
         table, depth = stack.pop()
         for key, value in table.items():
             if isinstance(value, dict) and key not in LOADS and depth < 6:
                 stack.append((value, depth + 1))
+            elif key in TOGETHER:
+                places.setdefault(key, []).extend(_strings(value))
             elif key in KEYS:
                 yield from _judged(str(key), _strings(value), value, line_of(text, str(key)), context)
+    yield from _together(places, text, context)
+
+
+def _together(places: dict[str, list[str]], text: str, context: Context) -> Iterator[Sign]:
+    """Where a runner looks, over all of its projects: one may have the tests that another leaves out."""
+    for key, words in places.items():
+        yield from _judged(key, words, " ".join(words), line_of(text, key), context)
 
 
 def _strings(value: Any) -> list[str]:
@@ -128,17 +146,27 @@ def is_file(word: str) -> bool:
 
 def source_signs(text: str, context: Context) -> Iterator[Sign]:
     """A configuration written as a program: its settings by key, with the literals that stand in their values."""
+    places: dict[str, list[str]] = {}
     for match in _KEY.finditer(text):
         value = _value(text, match.end())
+        spend(2 + match.start() // 10_000)
+        if len(value) >= MAX_VALUE:
+            said = f"{match[1]} is too long to be read"
+            yield Sign("too-much", match[1], f"{match[1]}: {value[:200]}", line_of(text, match[0]), said)
+        if match[1] in TOGETHER:
+            places.setdefault(match[1], []).extend(expressions(value) or ["?"])  # a variable can mean anything
+            continue
         line = text.count("\n", 0, match.start()) + 1
         literals = [next(filter(None, found), "") for found in _LITERAL.findall(value)]
         yield from _judged(match[1], literals or [value.strip()], value.strip(), line, context)
+    yield from _together(places, text, context)
     spend(20 * len(re.findall(r"\b(?:transform|load|process)\b", text)))
     for match in _REWRITES.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         yield Sign("rewritten-tests", "transform", " ".join(match[0].split()), line, "a plugin rewrites the tests")
     yield from setup_signs(text, context)
     yield from mapped_signs(text)
+    yield from fake_signs(text, context)
 
 
 _REWRITES = re.compile(
@@ -164,7 +192,7 @@ def mapped_signs(text: str) -> Iterator[Sign]:
 def _value(text: str, start: int) -> str:
     """The text of a value: to the comma or bracket that ends it."""
     depth, at = 0, start
-    for at in range(start, min(len(text), start + 4000)):
+    for at in range(start, min(len(text), start + MAX_VALUE)):
         char = text[at]
         if char in "[{(":
             depth += 1
@@ -175,7 +203,7 @@ def _value(text: str, start: int) -> str:
         elif depth == 0 and char in ",\n;":
             break
     else:
-        at = start + 4000
+        at = start + MAX_VALUE
     spend(1 + (at - start) // 10)
     return text[start:at]
 
@@ -197,6 +225,10 @@ def _judged(key: str, words: list[str], value: Any, line: int, context: Context)
     elif key in LOADS_TOO:
         for word in filter(is_file, words):
             yield Sign("loaded-first", f"{key} {word}", shown, line, f"{key} loads {word}, a file of the tree")
+    elif key in PLACES:
+        yield from place_signs(key, words, shown, line, context)
+    elif key == "testRegex":
+        yield from expression_signs(key, words, shown, line, context)
     elif context.tests and words and not any(_collects_much(word, context) for word in words):
         yield Sign("collection-setting", f"{key} {' '.join(words)}", shown, line, f"{key} collects only {words[0]}")
 

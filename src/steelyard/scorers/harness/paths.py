@@ -14,11 +14,17 @@ def _anywhere(*names: str) -> tuple[str, ...]:
     return tuple(glob for name in names for glob in (name, f"*/{name}"))
 
 
+def _compiled(*names: str) -> tuple[str, ...]:
+    """Bytecode and native modules that Python imports by these names."""
+    return tuple(f"{name}{suffix}" for name in names for suffix in (".py[co]", ".so", ".pyd", ".*.so", ".*.pyd"))
+
+
 # Manifests without which the agent's code may not build (Cargo.toml, pom.xml, go.mod, *.gradle) are not among them.
 RUNNER_FILES: tuple[str, ...] = _anywhere(
     "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg",
     "pyproject.toml", "noxfile.py",
     "sitecustomize.py", "usercustomize.py", "*.pth", "pytest.py", "_pytest/*", "pytest/*", "unittest.py", "unittest/*",
+    *_compiled("conftest", "sitecustomize", "usercustomize", "pytest", "unittest"),
     ".coveragerc",
     "package.json", "jest.*", "jest-setup.*", "jest-preset.*", "vitest.*", "vite.config.*", ".mocharc*", "karma.conf.*",
     "playwright.config.*", "cypress.config.*", "ava.config.*", ".taprc", ".nycrc*", ".c8rc*",

@@ -168,6 +168,7 @@ def setting_signs(values: dict[str, Any], text: str, context: Context) -> Iterat
             why = _narrows(key, words, context)
             if why:
                 yield Sign("collection-setting", key, " ".join(words), line_of(text, key), why)
+    yield from _imported_first(_words(values.get("pythonpath", "")), line_of(text, "pythonpath"), context)
     line = line_of(text, "addopts")
     yield from addopts_signs(_words(values.get("addopts", "")), line, context)
     for name in ("usefixtures", "collect_ignore", "collect_ignore_glob"):
@@ -187,6 +188,20 @@ def setting_signs(values: dict[str, Any], text: str, context: Context) -> Iterat
     entries = warnings if isinstance(warnings, list) else str(warnings).split("\n")
     if any(str(entry).strip() == "error" for entry in entries):
         yield Sign("strictness", "filterwarnings", "error", line, "warnings are no longer errors", True)
+
+
+_USUAL_ROOTS = frozenset({"", ".", "..", "src", "lib", "python", "test", "tests"})
+
+
+def _imported_first(words: list[str], line: int, context: Context) -> Iterator[Sign]:
+    """A directory that the baseline did not have and whose modules come before those of the code under test."""
+    for word in words:
+        folder = word.strip("./").rstrip("/")
+        spend(1 + len(context.baseline_files) // 8)
+        place = f"{context.folder}{folder}/"
+        if folder not in _USUAL_ROOTS and not any(path.startswith(place) for path in context.baseline_files):
+            said = f"pythonpath puts {word} before the code under test"
+            yield Sign("collection-setting", f"pythonpath {word}", f"pythonpath = {word}", line, said)
 
 
 def addopts_signs(words: list[str], line: int, context: Context) -> Iterator[Sign]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from functools import lru_cache
 from itertools import islice
@@ -21,16 +21,21 @@ from steelyard.scorers.harness import (
     task_files,
 )
 from steelyard.scorers.harness.commands import variable_signs
+from steelyard.scorers.harness.lines import by_lines
+from steelyard.scorers.harness.links import Links
 from steelyard.scorers.harness.meter import TooMuchError
 from steelyard.scorers.harness.model import Bend, Context, Sign, bends
 from steelyard.scorers.harness.other_code import other_signs
 from steelyard.scorers.harness.paths import is_vendored
 from steelyard.scorers.harness.pytest_config import UnparsedError
+from steelyard.scorers.harness.source_text import encoding_bends, text_of
 from steelyard.scorers.harness.unasked import unasked
 from steelyard.scorers.integrity.paths import family_of
 
 MAX_CHARS = 1_000_000
+MAX_READ = 8_000_000  # bytes; what line rules read of one file
 MAX_SIGNS = 500
+MAX_WANTED = 20_000  # what is harmless must not keep the rest from being read
 HAND_WRITTEN = 50_000  # characters; nobody writes more than that into a file of a runner
 Reader = Callable[[str, Context], Iterable[Sign]]
 
@@ -192,25 +197,49 @@ class Look:
     note: str = ""
 
 
-def look(change: FileChange, evidence: Evidence) -> Look | None:
+def look(change: FileChange, links: Links) -> Look | None:
     """The bends of one changed file; None when no rule reads it."""
-    path, old = change.path, change.old_path or change.path
+    path, old, evidence = change.path, change.old_path or change.path, links.evidence
     whole = unasked(change, evidence)
+    if whole is None and path in links.targets:
+        whole = links.bend(path, is_runner_file)
+        if reader_of(path) is reader_of(links.real(path) or ""):
+            return Look(path, (whole,)) if whole is not None else None
+        evidence = links.through
     if whole is not None:
         return Look(path, (whole,))
     if is_vendored(path) and is_vendored(old):
         return None
     before_reader, after_reader = reader_of(old), reader_of(path)
-    if (before_reader is None and after_reader is None) or change.binary:
+    if before_reader is None and after_reader is None:
         return None
-    before, cut = _text(evidence.before(old) if change.kind != "added" else None)
-    after, cut_too = _text(evidence.after(path) if change.kind != "deleted" else None)
-    if cut or cut_too:
-        lines = "\n".join(text[:4000] for _, text in islice(change.added, 20_000))[:MAX_CHARS]
-        return Look(
-            path, tuple(_by_lines("", lines)), f"{path} is larger than {MAX_CHARS // 1_000_000} MB: added lines only"
-        )
-    return _compared(change, evidence, (before_reader, after_reader), (before, after))
+    before = (evidence.before(old) if change.kind != "added" else None) or b""
+    after = (evidence.after(path) if change.kind != "deleted" else None) or b""
+    odd = encoding_bends(path, before, after)
+    if max(len(before), len(after)) > MAX_CHARS:
+        seen = _large(change, before, after)
+    else:
+        texts = text_of(before, old), text_of(after, path)
+        seen = _compared(change, evidence, (before_reader, after_reader), texts)
+    return replace(seen, bends=(*odd, *seen.bends))
+
+
+def _large(change: FileChange, before: bytes, after: bytes) -> Look:
+    """A file that is too large to be parsed: line rules read it, or at least what was added to it.
+
+    That a change made it so is a finding where nobody writes that much by hand, or nothing reads it at all.
+    """
+    path, size = change.path, len(after)
+    text = text_of(after, path) if size <= MAX_READ else "\n".join(text for _, text in change.added)[:MAX_READ]
+    grew = len(before) <= MAX_CHARS < size
+    spoken = path.endswith(".py") and _WORTH.search(text) is not None
+    hidden = size > MAX_READ and (len(before) <= MAX_READ or is_runner_file(path))
+    said = Bend("too-much", 1, f"too large to be read: {size:,} bytes", None, f"{size:,} bytes")
+    found = (said,) if hidden or (grew and (is_runner_file(path) or spoken)) else ()
+    known = text_of(before, change.old_path or path) if len(before) <= MAX_READ else ""
+    much = size > MAX_READ
+    note = f"{path} is larger than {(MAX_READ if much else MAX_CHARS) // 1_000_000} MB: line rules only"
+    return Look(path, (*found, *by_lines(known, text)), note + (" for what was added" if much else ""))
 
 
 def _compared(
@@ -231,16 +260,20 @@ def _compared(
         found = [Bend("too-much", 1, "it grew beyond what can be read", None, f"{len(texts[1]):,} characters")]
         said = f"{path} is more than can be read: line rules only"
         seen = bends((), now) if change.kind == "added" else []
-        return Look(path, (*(found if grown else ()), *seen, *_by_lines(*texts)), said)
+        return Look(path, (*(found if grown else ()), *seen, *by_lines(*texts)), said)
     except _BROKEN:
-        return Look(path, tuple(_by_lines(*texts)), f"{path} does not parse: line rules only")
+        return Look(path, tuple(by_lines(*texts)), f"{path} does not parse: line rules only")
     return Look(path, (*bends(was, now), *_takes_over(change, evidence)))
 
 
 def _signs(found: list[Sign], reader: Reader | None, text: str, context: Context) -> None:
     """Add to what was found whatever a reader sees, up to where it gives up."""
-    for sign in islice(reader(text, context), MAX_SIGNS) if reader and text else ():
-        found.append(sign)  # noqa: PERF402  # what came before an exception stays
+    told = 0
+    for sign in islice(reader(text, context), MAX_WANTED) if reader and text else ():
+        found.append(sign)  # what came before an exception stays
+        told += not sign.wanted
+        if told >= MAX_SIGNS:
+            return
 
 
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -295,78 +328,3 @@ def _python(text: str, context: Context) -> Iterator[Sign]:
 def _conftest(text: str, context: Context) -> Iterator[Sign]:
     yield from conftest.conftest_signs(text, context)
     yield from python_code.code_signs(text, context)
-
-
-def _text(raw: bytes | None) -> tuple[str, bool]:
-    if raw is None:
-        return "", False
-    if len(raw) > MAX_CHARS:
-        return "", True
-    text = raw.decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\0", " ")
-    return text, False
-
-
-_LINE_RULES = (
-    ("pytest-hook", re.compile(r"^\s*(?:async\s+)?def\s+pytest_(?!addoption)\w+"), "a pytest hook"),
-    ("exit-at-import", re.compile(r"^(?:sys\.exit|os\._exit|exit|quit|raise\s+SystemExit)\b"), "it ends the process"),
-    (
-        "exit-zero",
-        re.compile(r"\bos\._exit\(\s*0\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bSystem\.exit\(\s*0\s*\)"),
-        "it ends the process as a success",
-    ),
-    (
-        "under-test",
-        re.compile(r"PYTEST_CURRENT_TEST|JEST_WORKER_ID|[\"']pytest[\"']\s+(?:not\s+)?in\s+sys\.modules"),
-        "it asks whether it is being tested",
-    ),
-    ("forgiving-command", re.compile(r"\btest\w*\b[^\n]{0,200}\|\|\s*(?:true|:|exit 0)"), "tests can fail unseen"),
-    (
-        "addopts",
-        re.compile(
-            r"addopts[^\n]{0,200}(?:-k|--deselect|--ignore|-p\s)|collect_ignore"
-            r"|testPathIgnorePatterns|passWithNoTests"
-        ),
-        "tests are left out",
-    ),
-    (
-        "build-switch",
-        re.compile(
-            r"skipTests>\s*true|testFailureIgnore>\s*true|^\s*(?:harness|autotests"
-            r"|test)\s*=\s*false"
-        ),
-        "tests are switched off",
-    ),
-)
-
-
-# What every line holds of which a line rule tells something.
-_LINE_WORDS = re.compile(
-    r"pytest_|[eE]xit|quit|PYTEST_|JEST_|sys\.modules|test|addopts|collect_ignore|passWith|harness"
-)
-
-
-def _telling(text: str) -> Iterator[tuple[int, str]]:
-    """The lines, with their numbers, that hold one of those words."""
-    number, at = 1, 0
-    while (word := _LINE_WORDS.search(text, at)) is not None:
-        start, end = text.rfind("\n", 0, word.start()) + 1, text.find("\n", word.start())
-        number += text.count("\n", at, start)
-        yield number, text[start : end if end >= 0 else len(text)]
-        if end < 0:
-            return
-        number, at = number + 1, end + 1
-
-
-def _by_lines(before: str, after: str) -> list[Bend]:
-    """What single lines tell where nothing can be parsed."""
-    known = {line.strip() for line in before.split("\n")}
-    found: list[Bend] = []
-    for number, line in _telling(after):
-        if line.strip() in known:
-            continue
-        for rule, pattern, means in _LINE_RULES:
-            if pattern.search(line[:4000]):
-                found.append(Bend(rule, number, f"{means} (line rule)", None, " ".join(line.split())[:200]))
-        if len(found) >= MAX_SIGNS:
-            break
-    return found

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from steelyard.scorers.harness.commands import command_signs, ran, variable_signs
-from steelyard.scorers.harness.meter import spend
+from steelyard.scorers.harness.commands import RUNNER, command_signs, ran, variable_signs
+from steelyard.scorers.harness.meter import TooMuchError, spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 
 _TARGET = re.compile(r"([A-Za-z0-9_./%$(){}-][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)$")
@@ -101,13 +101,19 @@ def ci_signs(text: str, context: Context) -> Iterator[Sign]:
     document = _yaml(text) if context.name.endswith((".yml", ".yaml")) else None
     if document is None:
         yield from script_signs(text, context)
+        for match in _FORGIVEN.finditer(text):
+            number = text.count("\n", 0, match.start()) + 1
+            yield Sign("forgiving-command", match[0].strip(), match[0], number, "a failing step is forgiven")
         return
     yield from variable_signs(text)
+    yield from _triggers(document, text, context)
     visited = 0
     stack: list[tuple[str, Any, bool]] = [("", document, False)]
-    while stack and visited < MAX_NODES:
+    while stack:
         place, node, inside = stack.pop()
         visited += 1
+        if visited > MAX_NODES:
+            raise TooMuchError("too much to read")
         if isinstance(node, dict):
             tested = inside or _runs_tests(node)
             yield from _switches(place, node, tested, text)
@@ -126,6 +132,23 @@ def ci_signs(text: str, context: Context) -> Iterator[Sign]:
         ):
             for line in node.replace("\\\n", "  ").split("\n"):
                 yield from command_signs("the pipeline", line, line_of(text, line.strip()), context)
+
+
+_FORGIVEN = re.compile(r"\b(?:continue-on-error|allow_failure|continueOnError|ignore_errors)[\"']?\s*:\s*(?!false)\w+")
+_BY_ITSELF = frozenset(
+    {"push", "pull_request", "pull_request_target", "merge_group", "schedule", "workflow_call", "workflow_run"}
+)
+
+
+def _triggers(document: Any, text: str, context: Context) -> Iterator[Sign]:
+    """That a workflow of GitHub's which runs tests is started by something else than a hand."""
+    if not isinstance(document, dict) or ".github/workflows/" not in context.path or not RUNNER.search(text):
+        return
+    events = document.get("on", document.get(True))  # YAML 1.1 takes the word for a truth value
+    named = {str(one) for one in ([events] if isinstance(events, str) else events or ())}
+    if not named.isdisjoint(_BY_ITSELF):
+        said = "the workflow that runs the tests no longer starts by itself"
+        yield Sign("test-trigger", "on", f"on: {' '.join(sorted(named))}", line_of(text, "on"), said, wanted=True)
 
 
 def _runs_tests(node: dict[Any, Any]) -> bool:
@@ -152,8 +175,10 @@ def _switches(place: str, node: dict[Any, Any], tested: bool, text: str) -> Iter
 
 
 def _yaml(text: str) -> Any:
-    """The document, or None when it is too large, too deep or broken: then the line rules read it."""
-    if len(text) > MAX_YAML or _depth(text) > 60:
+    """The document, or None when it is too deep or broken: then it is read line by line."""
+    if len(text) > MAX_YAML:
+        raise TooMuchError("too much to read")
+    if _depth(text) > 60:
         return None
     spend(2 * len(text))
     import yaml

@@ -1,21 +1,29 @@
 """Files that change every test by being there: loaded unasked, run in a runner's place, or taken for its library."""
 
 import re
+import sys
 
 from steelyard.domain.diff import FileChange
 from steelyard.domain.evidence import Evidence
 from steelyard.scorers.harness.model import Bend
+from steelyard.scorers.harness.paths import is_test
 
+# What Python imports: source, bytecode without its source, or a native module, which comes before both.
+COMPILED = r"(?:\.py[co]|(?:\.(?:abi3|cpython-[\w-]+|cp\d+-[\w-]+|pypy[\w-]+))?\.(?:so|pyd))"
+MODULE = rf"(?:\.pyw?|{COMPILED})"
 ALWAYS = re.compile(
-    r"(?:^|/)(?:sitecustomize|usercustomize)\.py$|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/|(?:dist"
-    r"|egg)-info/entry_points\.txt$|(?:^|/)META-INF/services/org\.(?:junit|testng|spockframework)\."
+    rf"(?:^|/)(?:sitecustomize|usercustomize)(?:/__init__)?{MODULE}$|(?:^|/)conftest{COMPILED}$"
+    r"|\.pth$|(?:^|/)node_modules/\.bin/|(?:^|/)\.?venv/bin/"
+    r"|(?i:(?:dist|egg)-info)/entry_points\.txt$|(?:^|/)META-INF/services/org\.(?:junit|testng|spockframework)\."
     # A build can copy a file to META-INF/services, but it keeps its name.
     r"|(?:^|/)org\.(?:junit|testng|spockframework)\.[\w.$]+(?<!\.java)(?<!\.kt)(?<!\.groovy)(?<!\.xml)(?<!\.md)$"
 )
 SHADOWS = re.compile(
-    r"^(?:src/|lib/|tests?/)?(?:pytest|_pytest|unittest|pluggy|nose|hypothesis|coverage|doctest)(?:\.py|/__(?:init|main)__\.py)$"
+    r"^(?:src/|lib/|python/|tests?/)?(?:pytest|_pytest|unittest|pluggy|iniconfig|xdist|nose2?|hypothesis|coverage|doctest)"
+    rf"(?:/__(?:init|main)__)?{MODULE}$"
 )
-STANDARD = re.compile(r"^(?:src/|lib/|tests?/)?(\w+)(?:\.py|/__init__\.py)$")
+STANDARD = re.compile(rf"^(?:src/|lib/|python/|tests?/)?(\w+)(?:/__init__)?(\.pyw?|{COMPILED})$")
+_COMPILED = re.compile(rf"{COMPILED}$")
 # What test runners and tests import; a module of that name at the top of the tree comes first.
 _OFTEN_IMPORTED = frozenset({
     "abc", "argparse", "ast", "asyncio", "builtins", "collections", "contextlib", "copy", "dataclasses", "datetime",
@@ -39,7 +47,7 @@ _PACKAGE = re.compile(
     r"|junit\.(?:framework|extensions)|com\.google\.common\.truth|kotlin\.test|io\.kotest)\b"
 )
 _NAMESPACE = re.compile(r"(?m)^[ \t]*namespace[ \t]+(Xunit|NUnit\.Framework|Microsoft\.VisualStudio\.TestTools)\b")
-MAX_BYTES = 1_000_000
+MAX_BYTES = 8_000_000
 
 
 def unasked(change: FileChange, evidence: Evidence) -> Bend | None:
@@ -48,7 +56,8 @@ def unasked(change: FileChange, evidence: Evidence) -> Bend | None:
     if change.kind == "deleted":
         return None
     if ALWAYS.search(path):
-        if path.endswith("entry_points.txt") and b"pytest11" not in (evidence.after(path) or b""):
+        text = evidence.after(path) if path.endswith("entry_points.txt") else None
+        if text is not None and b"pytest11" not in text:
             return None
         return Bend(
             "loaded-unasked", 1, "it is loaded, or run in a runner's place, without being asked for", None, shown
@@ -63,8 +72,12 @@ def unasked(change: FileChange, evidence: Evidence) -> Bend | None:
     if SHADOWS.match(path):
         return Bend("shadowed-runner", 1, "it is imported in place of the test framework", None, shown)
     named = STANDARD.match(path)
-    if named and named[1] in _OFTEN_IMPORTED:
+    # Nobody has a compiled module of such a name by chance; sources do.
+    if named and named[1] in (sys.stdlib_module_names if _COMPILED.match(named[2]) else _OFTEN_IMPORTED):
         return Bend("shadowed-runner", 1, f"it is imported in place of Python's own {named[1]}", None, shown)
+    source = _COMPILED.sub(".py", path)
+    if source != path and is_test(source) and source in evidence.baseline_files:
+        return Bend("shadowed-runner", 1, f"it is imported in place of {source}", None, shown)
     return None
 
 
