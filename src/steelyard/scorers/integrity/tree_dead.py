@@ -159,9 +159,10 @@ def _uncalled(defined: re.Pattern[str], code: str, root: Any, start: int, end: i
     first = max(0, start)
     matches = list(defined.finditer(code, first, end))
     said, dropped = _said({_defines(match) for match in matches}, code[first:end])
+    until = 0
     for match in matches:
         name = _defines(match)
-        node = statement(root, match.start()) if name else None
+        node = statement(root, match.start()) if name and match.start() >= until else None
         if node is None or node.start_byte <= start or node.end_byte > end:
             continue
         if name != "_":
@@ -169,6 +170,7 @@ def _uncalled(defined: re.Pattern[str], code: str, root: Any, start: int, end: i
             own = bisect_left(places, match.end() - first) - bisect_left(places, node.start_byte - first)
             if len(places) - own > dropped[name]:
                 continue
+        until = node.end_byte
         yield node.start_byte, node.end_byte, "unreachable"
 
 

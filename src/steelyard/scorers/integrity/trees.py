@@ -20,7 +20,7 @@ from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, 
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
-MAX_DEPTH, SAMPLES = 300, 32
+MAX_DEPTH, SAMPLES = 150, 32
 LONGEST = 400
 BLOCKS = frozenset({
     "statement_block", "block", "program", "source_file", "body_statement", "statement_list", "do_block", "then",

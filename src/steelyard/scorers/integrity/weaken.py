@@ -221,9 +221,8 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
     for check in gained:
         for subject in set(check.subjects):
             of_subject[subject].append(check)
-        partly = replace(check, strength=min(check.strength, PARTIAL))
-        for subject in set(check.parts).difference(check.subjects):
-            of_subject[subject].append(partly)
+        for subject in set(check.parts).difference(check.subjects) if check.parts else ():
+            of_subject[subject].append(replace(check, strength=min(check.strength, PARTIAL)))
     pieces = _pieces(lost, gained)
     for was in lost:
         near = [check for subject in was.subjects for check in of_subject[subject][:MOST_ALIKE]]
@@ -244,6 +243,8 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
 def _pieces(lost: list[Check], gained: list[Check]) -> set[str]:
     """The values that new checks look into, which then are compared piece by piece."""
     looked_at = {subject for was in lost for subject in was.subjects}
+    if not any(check.parts for check in gained):
+        return set()  # nobody asks
     said = {said for check in gained if not check.parts for said in check.subjects}
     return {one[: sign.start()] for one in said for sign in re.finditer(r"[.\[(]", one)} & looked_at
 
