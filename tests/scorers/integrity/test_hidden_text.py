@@ -104,3 +104,20 @@ def test_a_large_file_that_was_there_is_read_where_it_differs() -> None:
     assert SKIPS.score(skipped, None).verdict == "FAIL"
     assert [finding.rule for finding in ASSERTIONS.score(weaker, None).findings] == ["loosened"]
     assert "1 before, 0 after" in ASSERTIONS.score(shorter, None).detail
+
+
+def test_a_huge_file_cut_in_half_fails() -> None:
+    """More lines are gone than are kept for reading: those that are kept tell enough."""
+    before = b"".join(b"it('%d', () => { expect(f()).toBe(%d) })\n" % (n, n) for n in range(850_000))
+    grade = ASSERTIONS.score(undiffed("a.test.js", before, before[: len(before) // 2]), None)
+
+    assert len(before) > 33 * MIB
+    assert grade.verdict == "FAIL"
+
+
+def test_more_lines_than_can_be_compared_fail() -> None:
+    """What can't be read is no PASS."""
+    before = b"it('a', () => { expect(f()).toBe(1) })\n" + b"\n" * (34 * MIB)
+    grade = SKIPS.score(undiffed("a.test.js", before, before[40:] + b"x"), None)
+
+    assert grade.findings[0].rule == "too_large"

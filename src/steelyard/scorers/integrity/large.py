@@ -1,7 +1,6 @@
 """What differs between the two sides of a file that is too large for a diff: lines that stand on one side only."""
 
 from collections import Counter
-from itertools import islice
 
 from steelyard.domain.diff import Lines
 
@@ -13,7 +12,10 @@ MOST_KEPT = 400_000
 
 
 def differing(before: bytes, after: bytes) -> tuple[Lines, Lines] | None:
-    """The lines that only the old side has, and those that only the new one has; None where there are too many."""
+    """The lines that only the old side has, and those that only the new one has, the first of very many.
+
+    None where the sides have too many lines to compare.
+    """
     start = _common(before, after)
     start = before.rfind(b"\n", 0, start) + 1
     first = before.count(b"\n", 0, start) + 1
@@ -23,18 +25,17 @@ def differing(before: bytes, after: bytes) -> tuple[Lines, Lines] | None:
     old, new = (side.split(b"\n") for side in sides)
     gone, come = Counter(old), Counter(new)
     both = gone & come
-    removed, added = _only(old, both.copy(), first), _only(new, both, first)
-    return None if max(len(removed), len(added)) > MOST_KEPT else (removed, added)
+    return _only(old, both.copy(), first), _only(new, both, first)
 
 
 def _only(lines: list[bytes], both: Counter[bytes], first: int) -> Lines:
-    found = []
+    found: list[tuple[int, str]] = []
     for number, line in enumerate(lines, first):
         if both[line] > 0:
             both[line] -= 1
-        else:
+        elif len(found) < MOST_KEPT:
             found.append((number, line.decode("utf-8", "replace")))
-    return tuple(islice(found, MOST_KEPT + 1))
+    return tuple(found)
 
 
 def _common(before: bytes, after: bytes) -> int:

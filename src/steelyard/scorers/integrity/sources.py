@@ -11,7 +11,7 @@ from steelyard.scorers.integrity.encodings import UNREAD, declared, decoded
 from steelyard.scorers.integrity.large import LARGEST, READ, differing
 from steelyard.scorers.integrity.paths import family_of, is_test_path, may_hold_inline_tests
 
-MAX_CHARS = 2_000_000
+MAX_CHARS, LONGEST = 2_000_000, 8_000_000
 _ESCAPED = frozenset({"unicode-escape", "raw-unicode-escape", "unicode_escape", "raw_unicode_escape", "utf-7"})
 _HEADING = re.compile(r"\b(?:def|class|func|fn|fun|void|it|test|describe)\b|^[ \t]*(?:[@\[]|#\[)")
 _COMMENT = re.compile(r"[ \t]*(?:#(?!\[)|//(?!go:build|[ ]?\+build))")
@@ -92,8 +92,8 @@ def _large(change: FileChange, old: str, there: tuple[bool, bool], before: bytes
     else:
         note = f"larger than {MAX_CHARS // 1_000_000} MB, changed lines only"
     source = _cut(change, old, there, lines or ((), ()), note, declared(after) if _is_python(change.path) else "")
-    padded = change.kind != "added" and len(before) <= MAX_CHARS and (source.unread or lines is None)
-    return replace(source, unread=unread or padded)
+    padded = change.kind != "added" and len(before) <= MAX_CHARS and source.unread
+    return replace(source, unread=unread or padded or lines is None)
 
 
 def _cut(
@@ -113,13 +113,7 @@ def _hunk_side(path: str, lines: Lines) -> tuple[str, bool]:
     Of very many lines, those count that a rule may match or that begin a test.
     """
     if sum(len(text) + 1 for _, text in lines) > MAX_CHARS:
-        from steelyard.scorers.integrity.lines import RULES
-
-        rules = RULES[family_of(path) or "javascript"]
-        words = (rules.check.words, rules.skip.words, _HEADING)
-        lines = tuple(
-            line for line in lines if not _COMMENT.match(line[1]) and any(word.search(line[1]) for word in words)
-        )
+        lines = tuple(line for line in lines if not _COMMENT.match(line[1]) and _matters(path, line[1]))
     parts: list[str] = []
     size, last, whole = 0, 0, True
     for number, text in lines:
@@ -132,6 +126,16 @@ def _hunk_side(path: str, lines: Lines) -> tuple[str, bool]:
         parts.append(text.rstrip("\r\n"))
         last = number
     return "\n".join(parts), whole
+
+
+def _matters(path: str, text: str) -> bool:
+    """Whether a line may hold a check or a skip, or begin a test; a line too long to be kept: whether it does."""
+    from steelyard.scorers.integrity.lines import RULES
+
+    rules = RULES[family_of(path) or "javascript"]
+    if len(text) <= MAX_CHARS:
+        return any(word.search(text) for word in (rules.check.words, rules.skip.words, _HEADING))
+    return len(text) > LONGEST or any(next(rule.matches(text), None) for rule in (rules.check, rules.skip))
 
 
 def _is_python(path: str) -> bool:
