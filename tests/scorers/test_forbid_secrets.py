@@ -1,4 +1,8 @@
-from steelyard.domain.diff import FileChange
+import pytest
+
+from steelyard.domain.diff import Diff, FileChange
+from steelyard.domain.evidence import Evidence
+from steelyard.domain.suite import Task
 from steelyard.scorers.forbid_secrets import ForbidSecrets
 from tests.scorers.support import edited, evidence
 
@@ -34,3 +38,43 @@ def test_many_secrets_are_counted_and_cut() -> None:
     assert grade.detail.startswith("1000 secrets in added lines: a.py:1 ")
     assert grade.detail.endswith("and 990 more")
     assert len(grade.detail) < 2000
+
+
+PADDING = b"nothing to see here, move along\n" * (33 * 1024 * 1024 // 32)
+
+
+def undiffed(before: bytes | None, after: bytes) -> Evidence:
+    """Evidence of a file that has no lines in the diff."""
+    change = FileChange("a.txt", "added" if before is None else "modified")
+    task = Task.model_construct(id="task", prompt="none")
+    return Evidence(task, Diff(files=(change,)), {"a.txt": before}.get, {"a.txt": after}.get)
+
+
+def test_a_file_too_large_for_a_diff_is_read_itself() -> None:
+    """33 MB of padding hide no key."""
+    grade = ForbidSecrets(name="x").score(undiffed(None, PADDING + f"t = '{TOKEN}'\n".encode()), None)
+
+    assert grade.verdict == "FAIL"
+    assert f"a.txt:{PADDING.count(10) + 1} github-personal-token" in grade.detail
+
+
+def test_a_key_that_stood_in_a_large_file_is_not_new() -> None:
+    """Only what the change brought counts, by line."""
+    before = f"t = '{TOKEN}'\n".encode()
+
+    assert ForbidSecrets(name="x").score(undiffed(before, before + PADDING), None).verdict == "PASS"
+    assert ForbidSecrets(name="x").score(undiffed(PADDING, PADDING + before), None).verdict == "FAIL"
+
+
+@pytest.mark.parametrize("text", [f"\0t = '{TOKEN}'\n".encode(), f"t = '{TOKEN}'\n".encode("utf-16")])
+def test_a_text_that_a_diff_takes_for_binary_is_read(text: bytes) -> None:
+    """One zero byte, or another encoding, hides nothing."""
+    assert ForbidSecrets(name="x").score(undiffed(None, text), None).verdict == "FAIL"
+
+
+def test_what_was_not_captured_is_said() -> None:
+    """Of a file over 64 MiB there is only the beginning."""
+    grade = ForbidSecrets(name="x").score(undiffed(None, (PADDING * 2)[: 64 * 1024 * 1024]), None)
+
+    assert grade.verdict == "PASS"
+    assert "not read to the end: a.txt" in grade.detail

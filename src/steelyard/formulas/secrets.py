@@ -6,7 +6,7 @@ by its value.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -112,12 +112,16 @@ def find(lines: Sequence[tuple[int, str]], most: int | None = None) -> list[Secr
     With `most`, what follows is no longer looked at once so many, or a few more, were found.
     """
     data = "\n".join([text for _, text in lines]).encode("utf-8", "surrogatepass")
+    return [replace(one, line=lines[min(one.line, len(lines)) - 1][0]) for one in find_in(data, most)]
+
+
+def find_in(data: bytes, most: int | None = None) -> list[Secret]:
+    """The same in a whole file."""
     found: dict[tuple[int, str], Secret] = {}
-    seen = at = 0
+    number, at = 1, 0
     for span in _spans(data, most):
-        seen += data.count(b"\n", at, span.start)
+        number += data.count(b"\n", at, span.start)
         at = span.start
-        number = lines[min(seen, len(lines) - 1)][0]
         found.setdefault((number, span.rule.name), Secret(number, span.rule.name, _hint(data, span)))
     return list(found.values())
 

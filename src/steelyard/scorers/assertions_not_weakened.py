@@ -24,7 +24,7 @@ class AssertionsNotWeakened(Scorer):
         if not concerns_tests(evidence, self.test_globset):
             return not_applicable("no test file changed")
         from steelyard.scorers.integrity.analyse import notes, pairs
-        from steelyard.scorers.integrity.compare import MAX_FINDINGS, removed_checks
+        from steelyard.scorers.integrity.compare import MAX_FINDINGS, removed_checks, unread
         from steelyard.scorers.integrity.weaken import effective, weakenings
 
         changed = pairs(evidence, self.test_globset)
@@ -35,7 +35,7 @@ class AssertionsNotWeakened(Scorer):
         said = (
             f"assertions in {files(len(changed), 'changed test file')}: {before} before, {after} after{notes(changed)}"
         )
-        findings = weakenings(changed)
+        findings = [*unread(changed), *weakenings(changed)]
         could, can = effective(changed)
         if after < before or (can < could and not findings):
             findings.extend(removed_checks(changed, able=after >= before))

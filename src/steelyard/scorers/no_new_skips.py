@@ -23,7 +23,7 @@ class NoNewSkips(Scorer):
         if not concerns_tests(evidence, self.test_globset):
             return not_applicable("no test file changed")
         from steelyard.scorers.integrity.analyse import notes, pairs
-        from steelyard.scorers.integrity.compare import MAX_FINDINGS, added_skips
+        from steelyard.scorers.integrity.compare import MAX_FINDINGS, added_skips, unread
 
         changed = pairs(evidence, self.test_globset)
         if not changed:
@@ -32,6 +32,5 @@ class NoNewSkips(Scorer):
         after = sum(len(pair.after.skips) for pair in changed)
         where = files(len(changed), "changed test file")
         said = f"skip markers in {where}: {before} before, {after} after{notes(changed)}"
-        if after <= before:
-            return passed(said)
-        return failed(said, findings=tuple(added_skips(changed)[:MAX_FINDINGS]))
+        findings = [*unread(changed), *(added_skips(changed) if after > before else ())]
+        return failed(said, findings=tuple(findings[:MAX_FINDINGS])) if findings or after > before else passed(said)

@@ -24,6 +24,7 @@ _LONG = re.compile(r"\"\"\"|'''|`|/\*|=begin|<<[-~\"'A-Z]|@\"|r#*\"|%[qQwWiIrsx]
 CACHED_CHARS = 32_000_000
 # How much of a change is read by syntax, how much a text that does not parse counts for, how often one is read at most.
 SYNTAX_CHARS, FAILED, MOST_READ = 300_000, 3, 20
+MOST_CUT = 80_000  # a few lines of a larger text may be made to parse
 _WHOLE = frozenset({TOO_LARGE, TOO_DEEP})  # what is true of a part is true of the whole
 
 
@@ -47,6 +48,7 @@ class Pair:
     after_text: str = ""
     cost: int = 0
     silenced: tuple[int, int] = (0, 0)
+    unread: bool = False
 
 
 class _Cache:
@@ -60,7 +62,7 @@ class _Cache:
         """Both sides of a file, read at most once while they stay in the cache; `left`: as in `pairs`."""
         digest = blake2b(b"%d" % min(left, _length(source) * MOST_READ), digest_size=20)
         size = 0
-        for part in (source.path, source.old_path, source.note, source.before, source.after):
+        for part in (source.path, source.old_path, source.note + str(source.unread), source.before, source.after):
             raw = b"\0none" if part is None else part.encode("utf-8", "surrogatepass")
             size += len(raw)
             digest.update(b"%d " % len(raw) + raw)
@@ -102,12 +104,13 @@ def _pair(source: Source, left: int) -> Pair:
         cost = 0 if source.note or TOO_MUCH in (before.note, after.note) else _length(source)
         cost *= 1 if "syntax" in {before.mode, after.mode} else FAILED
     else:
-        before, after, cost = _both(analyser, source.before, source.after, left, cut=bool(source.note))
+        cut = bool(source.note) and _length(source) > MOST_CUT
+        before, after, cost = _both(analyser, source.before, source.after, left, cut=cut)
     said = next((note for note in (source.note, before.note, after.note) if note), "")
     if source.before is None:
         # A new Go file may be written for one platform; on an old file a build tag switches tests off.
         after = replace(after, skips=tuple(mark for mark in after.skips if not _BUILD_TAG.match(mark.text)))
-    return Pair(source.path, before, after, said, source.after or "", cost, _silenced(source, after))
+    return Pair(source.path, before, after, said, source.after or "", cost, _silenced(source, after), source.unread)
 
 
 def _size(text: str) -> int:
@@ -146,7 +149,7 @@ def _opens_comments(old: str, new: str) -> bool:
 def _both(analyser: Analyser, before: str, after: str, left: int, *, cut: bool) -> tuple[View, View, int]:
     """Both sides of the smallest part that holds every difference and can be read by itself; else by line rules.
 
-    `left`: how much may be read by syntax; `cut`: the text is no whole file and won't parse. The third value is how
+    `left`: how much may be read by syntax; `cut`: the text is part of a file and won't parse. The third value is how
     much was read by syntax.
     """
     if before == after:

@@ -37,6 +37,12 @@ def added_skips(pairs: Iterable[Pair]) -> list[Finding]:
     return findings
 
 
+def unread(pairs: Iterable[Pair]) -> list[Finding]:
+    """Every test file that the change made too large to be read: what it hides nobody can say."""
+    said = "test file made too large to be read"
+    return [Finding(path=printable(pair.path), rule="too_large", message=said) for pair in pairs if pair.unread]
+
+
 def removed_checks(pairs: Iterable[Pair], *, able: bool = False) -> list[Finding]:
     """Every assertion that stands in the old tree and not in the new one, moved ones left out.
 

@@ -3,26 +3,34 @@
 import codecs
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from steelyard.domain.diff import FileChange
+from steelyard.domain.diff import FileChange, Lines
 from steelyard.domain.evidence import Evidence
-from steelyard.scorers.integrity.paths import is_test_path, may_hold_inline_tests
+from steelyard.scorers.integrity.encodings import UNREAD, declared, decoded
+from steelyard.scorers.integrity.large import LARGEST, READ, differing
+from steelyard.scorers.integrity.paths import family_of, is_test_path, may_hold_inline_tests
 
-MAX_CHARS = 2_000_000
-_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+MAX_CHARS, LONGEST = 2_000_000, 8_000_000
+_ESCAPED = frozenset({"unicode-escape", "raw-unicode-escape", "unicode_escape", "raw_unicode_escape", "utf-7"})
+_HEADING = re.compile(r"\b(?:def|class|func|fn|fun|void|it|test|describe)\b|^[ \t]*(?:[@\[]|#\[)")
+_COMMENT = re.compile(r"[ \t]*(?:#(?!\[)|//(?!go:build|[ ]?\+build))")
 _INLINE_RUST = re.compile(rb"#\[\s*(?:cfg\s*\(\s*test\b|(?:\w+::)?test\b)")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One changed test file: None is a side on which the file is not there."""
+    """One changed test file: None is a side on which the file is not there.
+
+    `unread`: the change made it larger than any test, so that nobody can say what is in it.
+    """
 
     path: str
     old_path: str
     before: str | None
     after: str | None
     note: str = ""
+    unread: bool = False
 
 
 def concerns_tests(evidence: Evidence, globs: tuple[str, ...]) -> bool:
@@ -62,39 +70,87 @@ def _source(evidence: Evidence, change: FileChange, globs: tuple[str, ...]) -> S
     if change.kind == "added" and not was:
         old = change.path
     if before is None and after is None:
-        text = (_hunk_side(change.removed), _hunk_side(change.added))
-        return Source(change.path, old, text[0] if was else None, text[1] if is_now else None, "changed lines only")
-    too_big = max(len(before or b""), len(after or b"")) > MAX_CHARS
-    if too_big:
-        text = (_hunk_side(change.removed), _hunk_side(change.added))
+        seen = _cut(change, old, (was, is_now), (change.removed, change.added), "changed lines only")
+        return replace(seen, unread=False)
+    if max(len(before or b""), len(after or b"")) > MAX_CHARS:
+        return _large(change, old, (was, is_now), before or b"", after or b"")
+    sides = (old, before if was else None), (change.path, after if is_now else None)
+    note = UNREAD if any(raw is not None and _unreadable(path, raw) for path, raw in sides) else ""
+    text = [None if raw is None else decode(path, raw) for path, raw in sides]
+    return Source(change.path, old, text[0], text[1], note)
+
+
+def _large(change: FileChange, old: str, there: tuple[bool, bool], before: bytes, after: bytes) -> Source:
+    """A file of which only changed lines are read; where the diff has none, they are looked for here."""
+    lines: tuple[Lines, Lines] | None = (change.removed, change.added)
+    if not change.removed and not change.added and before != after:
+        lines = differing(before, after)
+    unread = there[1] and len(after) > LARGEST >= len(before)
+    full = max(len(before), len(after)) < READ
+    if lines is None or unread or not full:
+        note = "too large to be read"
+    else:
         note = f"larger than {MAX_CHARS // 1_000_000} MB, changed lines only"
-        return Source(change.path, old, text[0] if was else None, text[1] if is_now else None, note)
-    return Source(
-        change.path,
-        old,
-        decode(old, before) if was and before is not None else None,
-        decode(change.path, after) if is_now and after is not None else None,
-    )
+    source = _cut(change, old, there, lines or ((), ()), note, declared(after) if _is_python(change.path) else "")
+    padded = change.kind != "added" and len(before) <= MAX_CHARS and source.unread
+    return replace(source, unread=unread or padded or lines is None)
 
 
-def _hunk_side(lines: tuple[tuple[int, str], ...]) -> str:
-    """The changed lines of one side; lines far apart are kept apart."""
+def _cut(
+    change: FileChange, old: str, there: tuple[bool, bool], lines: tuple[Lines, Lines], note: str, coded: str = ""
+) -> Source:
+    (first, _), (second, whole) = (_hunk_side(*side) for side in zip((old, change.path), lines, strict=True))
+    sides = [first, second]
+    if coded in _ESCAPED:
+        sides = [decoded(side.encode("utf-8", "replace"), coded) or side for side in sides]
+    text = [side if here else None for side, here in zip(sides, there, strict=True)]
+    return Source(change.path, old, text[0], text[1], note, there[1] and not whole)
+
+
+def _hunk_side(path: str, lines: Lines) -> tuple[str, bool]:
+    """The changed lines of one side, and whether none that may matter is left out; lines far apart are kept apart.
+
+    Of very many lines, those count that a rule may match or that begin a test.
+    """
+    if sum(len(text) + 1 for _, text in lines) > MAX_CHARS:
+        lines = tuple(line for line in lines if not _COMMENT.match(line[1]) and _matters(path, line[1]))
     parts: list[str] = []
-    size, last = 0, 0
+    size, last, whole = 0, 0, True
     for number, text in lines:
+        if size + len(text) + 1 > MAX_CHARS:
+            whole = False
+            continue
         size += len(text) + 1
-        if size > MAX_CHARS:
-            break
         if last and number > last + 1:
             parts.append("")
         parts.append(text.rstrip("\r\n"))
         last = number
-    return "\n".join(parts)
+    return "\n".join(parts), whole
+
+
+def _matters(path: str, text: str) -> bool:
+    """Whether a line may hold a check or a skip, or begin a test; a line too long to be kept: whether it does."""
+    from steelyard.scorers.integrity.lines import RULES
+
+    rules = RULES[family_of(path) or "javascript"]
+    if len(text) <= MAX_CHARS:
+        return any(word.search(text) for word in (rules.check.words, rules.skip.words, _HEADING))
+    return len(text) > LONGEST or any(next(rule.matches(text), None) for rule in (rules.check, rules.skip))
+
+
+def _is_python(path: str) -> bool:
+    return family_of(path) == "python" and not path.endswith(".ipynb")
+
+
+def _unreadable(path: str, raw: bytes) -> bool:
+    name = declared(raw) if _is_python(path) else ""
+    return bool(name) and decoded(raw, name) is None
 
 
 def decode(path: str, raw: bytes) -> str:
     """The text of a file in whatever encoding it declares; never fails, and a notebook gives its code cells."""
-    text = _decode(raw)
+    name = declared(raw) if _is_python(path) else ""
+    text = (decoded(raw, name) if name else None) or _decode(raw)
     if path.endswith(".ipynb"):
         text = _cells(text)
     if "\r" in text:
@@ -114,13 +170,6 @@ def _decode(raw: bytes) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         pass
-    for line in raw[:500].split(b"\n")[:2]:
-        cookie = _COOKIE.match(line)
-        if cookie is not None:
-            try:
-                return raw.decode(cookie.group(1).decode("ascii"), "replace")
-            except (LookupError, UnicodeError, TypeError, ValueError):
-                break
     return raw.decode("latin-1")
 
 

@@ -72,14 +72,15 @@ _BETWEEN = re.compile(
 _NUMBER = r"(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)"
 
 
-def arguments(text: str) -> list[str]:
+@lru_cache(maxsize=16)  # several rules ask for those of one statement, one after the other
+def arguments(text: str) -> tuple[str, ...]:
     """The arguments of the first call in a statement, split at its top-level commas."""
     start = text.find("(")
     command = re.match(r"(?:\w+\.)?(?:assert|refute|flunk)\w*[!?]?[ \t]+(?![ \t(=.])", text)
     if command is not None:  # a call without brackets
         text, start = f"{text[: command.end()]}({text[command.end() :]})", command.end()
     if start < 0:
-        return []
+        return ()
     depth, parts, current = 0, [], start + 1
     for match in re.finditer(r"\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\])*'?|`[^`]*`?|[()\[\]{},]", text[start:]):
         sign, at = match.group(), start + match.start()
@@ -93,7 +94,7 @@ def arguments(text: str) -> list[str]:
         elif sign == "," and depth == 1:
             parts.append(text[current:at])
             current = at + 1
-    return [part.strip() for part in parts if part.strip()]
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 @lru_cache(maxsize=CACHED)
@@ -181,7 +182,7 @@ def compared(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _given(said: str) -> list[str]:
+def _given(said: str) -> tuple[str, ...]:
     given = arguments(said)
     go = len(given) > 1 and given[0] in {"t", "s.T()", "tt", "c"} and re.match(r"[a-z]\w*\.[A-Z]", said)
     return given[1:] if go else given
@@ -277,7 +278,7 @@ def subjects_of(text: str) -> tuple[str, ...]:
     """The values a check looks at: its first arguments that are no plain literals."""
     said = " ".join(text.split())
     asked = re.match(r"if (.*?) \{ ", said)
-    given = [asked[1]] if asked else _given(said)[:3]
+    given = (asked[1],) if asked else _given(said)[:3]
     found = [part for part in given if not re.fullmatch(rf"[-!]?{_NUMBER}|\".*\"|'.*'|true|false|null|nil", part)]
     if re.search(
         r"\b(?:assertThrows|expectThrows|Throws\w*|assert_raises?|raise_error|toThrow\w*|throws|Catch)\b", said

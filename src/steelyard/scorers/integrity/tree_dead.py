@@ -1,6 +1,8 @@
 """Checks that stand where nobody runs or hears them: loops over nothing, functions nobody calls, failures put aside."""
 
 import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +15,7 @@ BODIES = frozenset({
 _NONE = (
     r"\[\s*\]|\{\s*\}|\(\s*\)|0\s*\.\.\s*0|0 until 0|\(?1\.\.0\)?|new\s+\w+\s*\[\s*0\s*\]"
     r"|\[\d*\]\w+\{\s*\}|\[\d*\]\w+\(nil\)|Array\.new\(0\)"
-    r"|(?:[\w.:]*\b)?[eE]mpty\w*(?:::)?(?:<[^<>\n]*>)?\(\s*\)|Vec(?:::<[^<>\n]*>)?::new\(\)"
+    r"|(?:[\w.:]{0,80}\b)?[eE]mpty\w*(?:::)?(?:<[^<>\n]*>)?\(\s*\)|Vec(?:::<[^<>\n]*>)?::new\(\)"
     r"|\w+\.of\(\s*\)|listOf(?:<\w+>)?\(\)"
 )
 _LOOP = re.compile(
@@ -92,10 +94,14 @@ def _loops(code: str, root: Any) -> Iterator[Range]:
 
 def _aside(code: str, root: Any) -> Iterator[Range]:
     """Work for later that nobody waits for."""
+    until = 0
     for match in _ASIDE.finditer(code):
+        if match.start() < until:
+            continue  # the same statement
         node = statement(root, match.start())
         if node is None or node.type != "expression_statement":
             continue
+        until = node.end_byte
         said = code[node.start_byte : node.end_byte]
         if not re.match(r"await\b", said) and not _ANSWERS.search(said):
             yield node.start_byte, node.end_byte, "swallowed"
@@ -110,11 +116,15 @@ def _unwound(code: str, root: Any) -> Iterator[Range]:
             kept = re.match(r"let\s+(?!_\s*=)", said) or re.search(r"unwrap|expect|is_err|is_ok|join|\?", rest)
             if re.match(r"let\s+_\s*=", said) or not kept:
                 yield node.start_byte, node.end_byte, "swallowed"
+    until = 0
     for match in _OFF.finditer(code):
+        if match.start() < until:
+            continue  # worn by the same item
         node = statement(root, match.start())
         follows = None if node is None else node.next_named_sibling
         while follows is not None and follows.type == "attribute_item":
             follows = follows.next_named_sibling
+        until = len(code) if follows is None else follows.start_byte
         if follows is not None:
             yield match.start(), follows.end_byte, "unreachable"
 
@@ -146,16 +156,37 @@ def _directives(code: str, root: Any) -> Iterator[Range]:
 
 def _uncalled(defined: re.Pattern[str], code: str, root: Any, start: int, end: int) -> Iterator[Range]:
     """Functions within a test whose names are not said again."""
-    for match in defined.finditer(code, max(0, start), end):
-        name = match.group(1) or (match.group(2) if match.re.groups > 1 else None)
-        node = statement(root, match.start()) if name else None
+    first = max(0, start)
+    matches = list(defined.finditer(code, first, end))
+    said, dropped = _said({_defines(match) for match in matches}, code[first:end])
+    until = 0
+    for match in matches:
+        name = _defines(match)
+        node = statement(root, match.start()) if name and match.start() >= until else None
         if node is None or node.start_byte <= start or node.end_byte > end:
             continue
         if name != "_":
-            rest = code[max(0, start) : node.start_byte] + re.sub(rf"\b_\s*=\s*{name}\b", "", code[match.end() : end])
-            if re.search(rf"\b{name}\b", rest):
+            places = said[name]
+            own = bisect_left(places, match.end() - first) - bisect_left(places, node.start_byte - first)
+            if len(places) - own > dropped[name]:
                 continue
+        until = node.end_byte
         yield node.start_byte, node.end_byte, "unreachable"
+
+
+def _defines(match: re.Match[str]) -> str:
+    return match.group(1) or (match.group(2) if match.re.groups > 1 else None) or ""
+
+
+def _said(names: set[str], code: str) -> tuple[dict[str, list[int]], Counter[str]]:
+    """Where each of these names stands, and how often it is put into `_`, which is no use of it."""
+    places: dict[str, list[int]] = defaultdict(list)
+    if not names:
+        return places, Counter()
+    for match in re.finditer(r"\w+", code):
+        if match.group() in names:
+            places[match.group()].append(match.start())
+    return places, Counter(re.findall(r"\b_\s*=\s*(\w+)", code))
 
 
 def statement(root: Any, at: int) -> Any:

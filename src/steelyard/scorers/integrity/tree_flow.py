@@ -94,10 +94,9 @@ def _is_left(code: str, part: Any) -> bool:
 def guards(code: str, root: Any) -> list[tuple[int, int]]:
     """(start, end of its block) of every condition under which a block is left without a word."""
     found = []
+    around: dict[int, Any] = {}  # by a block, the condition or function it stands in
     for match in _BARE.finditer(code):
-        node = root.descendant_for_byte_range(match.start(), match.start() + 1)
-        while node is not None and node.type not in _CONDITIONAL and node.type not in _FUNCTIONS:
-            node = node.parent
+        node = _outer(root.descendant_for_byte_range(match.start(), match.start() + 1), around)
         if node is None or node.type in _FUNCTIONS or node.child_by_field_name("alternative") is not None:
             continue
         part = node.child_by_field_name("consequence") or node.child_by_field_name("body")
@@ -110,6 +109,20 @@ def guards(code: str, root: Any) -> list[tuple[int, int]]:
         if re.fullmatch(r"\{?\s*(?:then\b)?\s*return(?:\s+nil)?\s*;?\s*\}?", code[part.start_byte : part.end_byte]):
             found.append((whole.start_byte, whole.parent.end_byte))
     return found
+
+
+def _outer(node: Any, around: dict[int, Any]) -> Any:
+    """The condition or the function around a node."""
+    passed = []
+    while node is not None and node.type not in _CONDITIONAL and node.type not in _FUNCTIONS:
+        if node.type in _BODIES:
+            if node.id in around:
+                node = around[node.id]
+                break
+            passed.append(node.id)
+        node = node.parent
+    around.update(dict.fromkeys(passed, node))
+    return node
 
 
 _BARE = re.compile(r"\breturn\b[ \t]*(?=;|\n|\}|$|if\b|unless\b|nil\b|end\b)")

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
@@ -20,7 +20,7 @@ from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, 
 
 MAX_BYTES = 300_000
 MAX_NESTING = 400
-MAX_DEPTH, SAMPLES = 300, 32
+MAX_DEPTH, SAMPLES = 150, 32
 LONGEST = 400
 BLOCKS = frozenset({
     "statement_block", "block", "program", "source_file", "body_statement", "statement_list", "do_block", "then",
@@ -124,7 +124,10 @@ class _Reading:
         """Everything that was seen."""
         tests = regions(self.family, self.raw, self.code, self.root, self.captures, context)
         dead = dead_ranges(self.family, self.code, self.root, [(one.body, one.end) for one in tests if not one.group])
-        tests = [replace(one, collected=one.collected and not _hidden(dead, one)) for one in tests]
+        tests = [
+            replace(one, collected=False) if hidden else one
+            for one, hidden in zip(tests, _hidden(dead, tests), strict=True)
+        ]
         rules = RULES[self.family]
         places = _places(rules.check, self.code)
         inside, silent = owners(tests, places), covers(dead, places)
@@ -217,7 +220,7 @@ class _Reading:
         for start, end, why in dead:
             if why == "unreachable":
                 left.setdefault(end, []).append(start)
-        ways = guards(self.code, self.root)
+        ways = sorted((end, at) for at, end in guards(self.code, self.root))
         found = []
         for place, region in enumerate(tests):
             if region.group:
@@ -236,14 +239,16 @@ class _Reading:
                     region.cases,
                     digest,
                     None if cut is None else self._line(cut),
-                    region.inverted + sum(region.body <= at and self._closes(region.end, end) for at, end in ways),
+                    region.inverted + self._ways_out(region, ways),
                 )
             )
         return tuple(found)
 
-    def _closes(self, end: int, block: int) -> bool:
-        """Whether a block that ends here is that of the test which ends there."""
-        return block <= end <= block + 200 and re.fullmatch(r"[\s)};]*(?:end)?", self.code[block:end]) is not None
+    def _ways_out(self, region: Region, ways: list[tuple[int, int]]) -> int:
+        """How many of these (end of a block, place in it) leave the block that ends with this test."""
+        near = ways[bisect_right(ways, (region.end - 200, -1)) : bisect_right(ways, (region.end, len(self.code)))]
+        closing = {end for end, at in near if re.fullmatch(r"[\s)};]*(?:end)?", self.code[end : region.end])}
+        return sum(at >= region.body and end in closing for end, at in near)
 
     def _helpers(self, region: Region, known: frozenset[int]) -> list[Check]:
         """Calls of functions whose names say that they assert; those that the rules know are counted already."""
@@ -275,9 +280,12 @@ def _around(root: Any, raw: bytes, lines: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _hidden(dead: list[tuple[int, int, str]], region: Region) -> bool:
-    """Whether a test stands where it is never run."""
-    return any(why == "unreachable" and start <= region.body and region.end <= end for start, end, why in dead)
+def _hidden(dead: list[tuple[int, int, str]], tests: list[Region]) -> Iterator[bool]:
+    """Whether each test stands where it is never run."""
+    ranges = sorted((start, end) for start, end, why in dead if why == "unreachable")
+    starts = [start for start, _ in ranges]
+    ends = [0, *accumulate((end for _, end in ranges), max)]  # how far the first of them reach
+    return (ends[bisect_right(starts, one.body)] >= one.end for one in tests)
 
 
 def _name(tests: list[Region], place: int) -> str:

@@ -13,7 +13,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 
 SMALL = 2_000
@@ -73,6 +73,7 @@ class Emptied:
     lines: tuple[tuple[int, ...], tuple[int, ...]]
 
 
+@lru_cache(maxsize=2)  # what could not be parsed is asked for again by the line rules
 def without_unchanged(family: str, before: str, after: str) -> Emptied | None:
     """Both sides with their common units emptied; None where there is nothing to empty, or little to gain."""
     if min(len(before), len(after)) <= SMALL or before == after:

@@ -1,5 +1,6 @@
 """Compares each test with itself, before and after: what can still fail, and how much it still pins down."""
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 
@@ -220,12 +221,12 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
     for check in gained:
         for subject in set(check.subjects):
             of_subject[subject].append(check)
-        partly = replace(check, strength=min(check.strength, PARTIAL))
-        for subject in set(check.parts).difference(check.subjects):
-            of_subject[subject].append(partly)
+        for subject in set(check.parts).difference(check.subjects) if check.parts else ():
+            of_subject[subject].append(replace(check, strength=min(check.strength, PARTIAL)))
+    pieces = _pieces(lost, gained)
     for was in lost:
         near = [check for subject in was.subjects for check in of_subject[subject][:MOST_ALIKE]]
-        if not near or (near[0].parts and _pieced(was, gained)):
+        if not near or (near[0].parts and not pieces.isdisjoint(was.subjects)):
             continue
         if len(findings) >= MOST_COMPARED:
             break
@@ -239,14 +240,13 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
     return findings
 
 
-def _pieced(was: Check, gained: list[Check]) -> bool:
-    """Whether other new checks look into the value, which then is compared piece by piece."""
-    return any(
-        said.startswith(subject) and said[len(subject) : len(subject) + 1] in {".", "[", "("} and not check.parts
-        for subject in was.subjects
-        for check in gained
-        for said in check.subjects
-    )
+def _pieces(lost: list[Check], gained: list[Check]) -> set[str]:
+    """The values that new checks look into, which then are compared piece by piece."""
+    looked_at = {subject for was in lost for subject in was.subjects}
+    if not any(check.parts for check in gained):
+        return set()  # nobody asks
+    said = {said for check in gained if not check.parts for said in check.subjects}
+    return {one[: sign.start()] for one in said for sign in re.finditer(r"[.\[(]", one)} & looked_at
 
 
 def _wider(was: Check, now: Check) -> bool:
