@@ -49,6 +49,13 @@ ANYWHERE = {
     "tries": "try {{ assertTrue(a); expect(1) }} catch (Throwable e) {{ }}\n",
     "skips": "@Disabled it.skip( t.Skip( [Ignore] #[ignore] xit( pytest.skip(\n",
 }
+# One statement around very many of the same.
+AROUND = {
+    "one call of very many": ("a.test.ts", "it('a', () => {{ f({}) }})\n", "a.then(f),"),
+    "functions as arguments": ("a.test.ts", "it('a', () => {{ f({}) }})\n", "function a() {},"),
+    "ends of a test": ("a.test.ts", "it('a', () => {{ " + "{{" * 120 + "{}" + "}}" * 120 + " }})\n", "return;\n"),
+    "one item's marks": ("tests/a.rs", "{}fn a() {{}}\n", "#[cfg(any())]\n"),
+}
 RUNNERS = {
     "conftest.py": ("sys.exit(0)\n", "def pytest_a{n}(): pass\n", "atexit.register(f)\ndef f(): pass\n", "x=[1,1]\n"),
     "src/code.py": ("open('test_{n}.py', 'w')\n", "'pytest' in a.filename\n", "os.kill(os.kill(os.kill(1)))\n"),
@@ -103,6 +110,10 @@ def shapes(size: int) -> Iterator[tuple[str, dict[str, Sides]]]:
         yield from _laid_out(path, "ever more tests", lambda want, unit=unit: filled(unit, want), size)  # type: ignore[misc]  # bound at once
         for name, line in ANYWHERE.items():
             yield from _laid_out(path, name, lambda want, line=line: filled(line, want), size)  # type: ignore[misc]  # as above
+    for name, (path, around, unit) in AROUND.items():
+        for most in (size // 2, 90_000):  # all of it, and as much as is still read by syntax
+            text = around.format(unit * (most // len(unit)))
+            yield f"{name!r} in {path}, edited, {most // 1000} kB a side", {path: (text.replace("a", "b", 1), text)}
     for path, units in RUNNERS.items():
         for unit in units:
             yield from _laid_out(path, unit.strip()[:30], lambda want, unit=unit: filled(unit, want), size)  # type: ignore[misc]  # as above

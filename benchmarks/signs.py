@@ -23,7 +23,7 @@ from steelyard.formulas.secrets import find
 from steelyard.scorers.harness_unmodified import HarnessUnmodified
 
 HARNESS = HarnessUnmodified(name="harness")
-LABELLED = {"development": "secrets_dev.jsonl", "held out": "secrets_heldout.jsonl"}
+LABELLED = {"development": "secrets_dev.jsonl", "kept aside": "secrets_heldout.jsonl"}
 
 
 def main(argv: list[str]) -> None:

@@ -1,7 +1,5 @@
 """Pieces of files, as a diff shows them: nothing parses, and what was done to the tests is still seen."""
 
-import time
-
 import pytest
 
 from tests.scorers.integrity.build import ASSERTIONS, SKIPS, evidence
@@ -147,14 +145,11 @@ def test_a_narrow_catch_is_no_silence() -> None:
         ("ScaleTest.java", "@Test"), ("ScaleTests.cs", "rescue"), ("tests/scale.rs", "if false {"),
     ],
 )  # fmt: skip
-def test_a_large_piece_of_nothing_but_openings_is_read_in_time(path: str, line: str) -> None:
+def test_a_large_piece_of_nothing_but_openings_is_read_to_its_end(path: str, line: str) -> None:
     """However often a block is opened, only so many are followed, and each only so far."""
     text = "".join(f"{' ' * (number % 50)}{line}\n" for number in range(8_000))
-    start = time.process_time()
 
-    _verdicts(path, text, text + "x\n")
-
-    assert time.process_time() - start < 3
+    assert len(_verdicts(path, text, text + "x\n")) == 2
 
 
 def test_a_weaker_check_without_a_test_around_it_is_seen() -> None:

@@ -23,7 +23,7 @@ _BUILD_TAG = re.compile(r"// ?(?:go:build|\+build)\b(?!.*\bignore\b)")
 _LONG = re.compile(r"\"\"\"|'''|`|/\*|=begin|<<[-~\"'A-Z]|@\"|r#*\"|%[qQwWiIrsx]?[^\w\s%]")
 CACHED_CHARS = 32_000_000
 # How much of a change is read by syntax, how much a text that does not parse counts for, how often one is read at most.
-SYNTAX_CHARS, FAILED, MOST_READ = 300_000, 3, 20
+SYNTAX_CHARS, FAILED, MOST_READ = 200_000, 3, 20
 MOST_CUT = 80_000  # a few lines of a larger text may be made to parse
 _WHOLE = frozenset({TOO_LARGE, TOO_DEEP})  # what is true of a part is true of the whole
 
