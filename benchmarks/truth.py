@@ -29,7 +29,7 @@ INTRODUCTION = """Real commits to test files, labelled: net new skips (`no_new_s
 rules were written with in sight: expect somewhat less elsewhere. Few positives make a coarse figure."""
 SIGNS = """Samples were written with the rules in sight: they show that the rules do what they are meant to, not how
 much they miss. Ordinary lines are a measurement. Lines "kept aside" are fixtures of other scanners that were first
-looked at when the rules stood; their misses were looked at since, so that they flatter now. Many are words or one letter
+looked at when the rules stood; their misses were looked at since, so they flatter now. Many are words or one letter
 repeated, which `forbid_secrets` leaves alone on purpose; false alarms are what the other scanner's fixture calls no
 secret of that kind, most of them tokens a little too long or short.
 

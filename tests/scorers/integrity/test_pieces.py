@@ -149,7 +149,7 @@ def test_a_large_piece_of_nothing_but_openings_is_read_to_its_end(path: str, lin
     """However often a block is opened, only so many are followed, and each only so far."""
     text = "".join(f"{' ' * (number % 50)}{line}\n" for number in range(8_000))
 
-    assert len(_verdicts(path, text, text + "x\n")) == 2
+    assert _verdicts(path, text, text + "x\n") == {"PASS"}
 
 
 def test_a_weaker_check_without_a_test_around_it_is_seen() -> None:
