@@ -46,6 +46,8 @@ ANYWHERE = {
     "comments": "/* a \n * b */ /**\n",
     "short lines": "a\n",
     "classes": "class a(b,c,d,e[f\n",
+    "headings without end": "class A extends TestCase ",
+    "rights": "private ",
     "tries": "try {{ assertTrue(a); expect(1) }} catch (Throwable e) {{ }}\n",
     "skips": "@Disabled it.skip( t.Skip( [Ignore] #[ignore] xit( pytest.skip(\n",
 }

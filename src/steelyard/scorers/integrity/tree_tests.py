@@ -34,7 +34,7 @@ COLLECTED = {
 _NEVER = re.compile(r"(?!)")
 _UNSEEN = {
     "java": re.compile(r"^[ \t]*(?:\w+[ \t]+){0,3}(?:private|static)[ \t][^\n(]*\(", re.MULTILINE),
-    "kotlin": re.compile(r"\bprivate\b[^\n(]*\bfun\b"),
+    "kotlin": re.compile(r"\bprivate\b[^\n(]{0,100}\bfun\b"),
     "csharp": re.compile(r"(?:^|\])[ \t]*private[ \t][^\n(\[]*\(", re.MULTILINE),
 }
 _INVERTED = {

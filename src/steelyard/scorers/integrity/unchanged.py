@@ -25,7 +25,7 @@ _STARTS = {
     "go": r"func\b",
     "rust": r"(?:pub(?:\([^)\n]*\))?[ \t]+)?(?:async[ \t]+)?(?:fn|mod)\b",
     "ruby": r"(?:[fx]?(?:it|specify|example|scenario|describe|context|feature)|test|def|class|module|RSpec)\b",
-    "jvm": r"(?:[\w<>\[\],.?@]+[ \t]+)+(?:\w+[ \t]*\([^;\n]*|class\b[^\n;]*|`[^`\n]+`[ \t]*\([^;\n]*)$",
+    "jvm": r"(?:[\w<>\[\],.?@]+[ \t]+){1,12}(?:\w+[ \t]*\([^;\n]*|class\b[^\n;]*|`[^`\n]+`[ \t]*\([^;\n]*)$",
 }
 _FAMILY = {"javascript": "script", "typescript": "script", "tsx": "script"} | dict.fromkeys(
     ("java", "kotlin", "csharp"), "jvm"
