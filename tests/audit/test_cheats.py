@@ -59,7 +59,7 @@ def test_a_daemon_that_nobody_kills_would_have_its_way(sandbox: Sandbox) -> None
         assert time.monotonic() < end, "the daemon never edited the tests"
         time.sleep(0.05)
 
-    assert code_of(sandbox) == 0
+    assert any(code_of(sandbox) == 0 for _ in range(5))  # a try may fall into the moment in which the file is written
     assert sandbox.kill_all() > 0
     sandbox.write("test_calc.py", TESTS.encode())
     assert code_of(sandbox) != 0
