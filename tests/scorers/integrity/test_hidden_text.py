@@ -26,7 +26,7 @@ def undiffed(path: str, before: bytes | None, after: bytes) -> Evidence:
         ("utf-7", "# note+AAo-@pytest.mark.skip"),
     ],
 )
-@pytest.mark.parametrize("above", ["", "#!/usr/bin/env python\n", "\n"])
+@pytest.mark.parametrize("above", ["", "#!/usr/bin/env python\n", "\n", "#" + " " * 9000])
 def test_a_skip_behind_an_encoding_is_seen(cookie: str, line: str, above: str) -> None:
     """A line that is a comment in UTF-8 and code in the encoding that the file declares."""
     code = TEST.replace("=", "+AD0-") if cookie == "utf-7" else TEST

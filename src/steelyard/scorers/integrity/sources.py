@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from steelyard.domain.diff import FileChange, Lines
 from steelyard.domain.evidence import Evidence
-from steelyard.scorers.integrity.encodings import UNREAD, declared, decoded
+from steelyard.scorers.encodings import UNREAD, declared, decoded
 from steelyard.scorers.integrity.large import LARGEST, READ, differing
 from steelyard.scorers.integrity.paths import family_of, is_test_path, may_hold_inline_tests
 

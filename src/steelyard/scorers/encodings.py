@@ -7,7 +7,6 @@ import warnings
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _PLAIN = re.compile(rb"[ \t\f]*(?:#.*)?\r?$")
 _SLOW = frozenset({"punycode", "idna"})  # nobody writes code in them, and they take quadratic time
-HEAD = 4000
 UNREAD = "declares an encoding that can't be read"
 
 
@@ -18,7 +17,7 @@ def declared(raw: bytes) -> str:
     """
     if raw.startswith(codecs.BOM_UTF8):
         return ""
-    for line in re.split(rb"\r\n|\r|\n", raw[:HEAD])[:2]:
+    for line in re.split(rb"\r\n|\r|\n", raw, maxsplit=2)[:2]:
         cookie = _COOKIE.match(line)
         if cookie is not None:
             name = cookie.group(1).decode("ascii", "replace")
