@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, excerpt
 from steelyard.scorers.harness.python_names import Names, at_import, parse, unparse
-from steelyard.scorers.integrity.python_values import walk
+from steelyard.scorers.integrity.python_nodes import walk
 
 # These hooks tell pytest about options, or people about results; what they do is still looked at.
 _HARMLESS_HOOKS = frozenset(

@@ -10,7 +10,7 @@ from steelyard.scorers.harness.paths import is_test
 from steelyard.scorers.harness.python_names import Names, at_import, is_main_guard, literal, parse, unparse
 from steelyard.scorers.harness.python_tests import patch_signs, plugin_signs, under_test_signs
 from steelyard.scorers.harness.python_writes import report_signs, write_signs
-from steelyard.scorers.integrity.python_values import walk
+from steelyard.scorers.integrity.python_nodes import walk
 
 _EXITS = frozenset(
     {"sys.exit", "os._exit", "exit", "quit", "os.abort", "builtins.exit", "builtins.quit", "posix._exit"}

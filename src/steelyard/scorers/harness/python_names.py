@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 
 from steelyard.scorers.harness.meter import spend
-from steelyard.scorers.integrity.python_values import children, walk
+from steelyard.scorers.integrity.python_nodes import children, walk
 
 _BARE = (ast.Name, ast.Constant, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
 _LETTERS = bytes(range(48, 58)) + bytes(range(65, 91)) + bytes(range(97, 123)) + bytes(range(128, 256)) + b"_ \t"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from steelyard.scorers.harness.model import Sign, excerpt
 from steelyard.scorers.harness.python_names import Names, unparse
-from steelyard.scorers.integrity.python_values import walk
+from steelyard.scorers.integrity.python_nodes import walk
 
 _FRAMEWORKS = frozenset(
     {"unittest", "pytest", "_pytest", "nose", "doctest", "hypothesis", "pluggy", "time", "datetime", "freezegun"}

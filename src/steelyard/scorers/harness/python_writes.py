@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, excerpt, names_test
 from steelyard.scorers.harness.python_names import Names, literal, unparse
-from steelyard.scorers.integrity.python_values import walk
+from steelyard.scorers.integrity.python_nodes import walk
 
 _FUNCTIONS = frozenset({
     "os.remove", "os.unlink", "os.rename", "os.replace", "os.truncate", "shutil.move", "shutil.copy", "shutil.copyfile",

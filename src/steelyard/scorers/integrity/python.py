@@ -12,8 +12,9 @@ from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
 from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at, guards_in
+from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
 from steelyard.scorers.integrity.python_skips import Names, marks_in
-from steelyard.scorers.integrity.python_values import Function, constant, last_name, unparsed, walk, written
+from steelyard.scorers.integrity.python_values import unparsed, written
 
 MAX_CHARS = 300_000
 MAX_BROKEN = 60_000

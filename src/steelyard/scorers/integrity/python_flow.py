@@ -4,17 +4,8 @@ import ast
 from dataclasses import dataclass, field
 
 from steelyard.scorers.integrity.model import EXACT, PARTIAL, Check
-from steelyard.scorers.integrity.python_values import (
-    CATCHES_FAILURES,
-    Meaning,
-    Say,
-    always,
-    constant,
-    last_name,
-    meaning_of,
-    meaning_of_call,
-    walk,
-)
+from steelyard.scorers.integrity.python_nodes import always, constant, last_name, walk
+from steelyard.scorers.integrity.python_values import CATCHES_FAILURES, Meaning, Say, meaning_of, meaning_of_call
 
 _GOES_ON = frozenset({ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Pass})
 _PLAIN = _GOES_ON - {ast.Assert} | {ast.Expr, ast.Return, ast.Raise}  # statements that hold no others

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 
 from steelyard.scorers.integrity.model import Mark
-from steelyard.scorers.integrity.python_values import Say, constant, last_name
+from steelyard.scorers.integrity.python_nodes import constant, last_name
+from steelyard.scorers.integrity.python_values import Say
 
 FRAMEWORKS = frozenset({"pytest", "unittest", "unittest2", "testtools", "nose"})
 MARKS = frozenset({"skip", "skipif", "xfail"})
