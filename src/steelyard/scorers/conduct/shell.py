@@ -8,9 +8,14 @@ global options, and leaves out the text of here-documents that are only written 
 import re
 from collections.abc import Iterator
 
-_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\1")
+# What is inside quotes is stepped over: a `<<` there begins nothing.
+_HEREDOC = re.compile(
+    r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|<<<|(?P<newline>\n)"
+    r"|<<-?[ \t]*+(?P<quote>['\"]?)\\?(?P<end>[A-Za-z_][A-Za-z0-9_]*)(?P=quote)",
+    re.DOTALL,
+)
 _RUNS_ITS_INPUT = re.compile(
-    r"(?:^|[\s|;&(/])(?:sh|bash|zsh|dash|ksh|python[0-9.]*|node|perl|ruby|php|xargs)\b[^|;&]*<<"
+    r"(?:^|[\s|;&(/])(?:sh|bash|zsh|dash|ksh|python[0-9.]*|node|perl|ruby|php|xargs)(?![\w./-])"
 )
 _IFS = re.compile(r"\$\{?IFS\}?(?:\$[0-9])?")
 _SEPARATOR = re.compile(r"[\n;|&()`]+|\$\(")
@@ -47,20 +52,33 @@ def _plain(text: str) -> str:
 
 
 def _without_heredocs(text: str) -> str:
-    """The text without here-documents, except those that a shell or an interpreter reads as its program."""
+    """The text without here-documents, except those on whose line something stands that may run them."""
     if "<<" not in text:
         return text
     kept: list[str] = []
     ends: list[str] = []
-    for line in text.split("\n"):
-        if ends:
-            if line.strip() == ends[0]:
-                ends.pop(0)
-            continue
-        kept.append(line)
-        if not _RUNS_ITS_INPUT.search(line):
-            ends = [match.group(2) for match in _HEREDOC.finditer(line)]
-    return "\n".join(kept)
+    done = at = 0
+    while found := _HEREDOC.search(text, at):
+        at = found.end()
+        if found["end"]:
+            ends.append(found["end"])
+        elif found["newline"] and ends:
+            line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+            if not _RUNS_ITS_INPUT.search(line):
+                kept.append(text[done:at])
+                done = at = _after(text, at, ends)
+            ends = []
+    return "".join((*kept, text[done:]))
+
+
+def _after(text: str, at: int, ends: list[str]) -> int:
+    """Where the text of here-documents with these ends is over."""
+    for end in ends:
+        found = re.compile(rf"^[ \t]*+{end}[ \t\r]*+(?:\n|\Z)", re.MULTILINE).search(text, at)
+        if found is None:
+            return len(text)
+        at = found.end()
+    return at
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -100,5 +118,6 @@ def _git_arguments(words: list[str]) -> list[str]:
 def _inside_program(interpreter: str, flat: str) -> Iterator[str]:
     """The program as one line, and command lines that stand in it as lists of words: `run([git, log, --all])`."""
     yield " ".join([interpreter, *flat.split()])
-    for match in re.finditer(r"(?:^|\s)(?:git|curl|wget|pip|gh|date|faketime)(?=\s)", flat):
-        yield " ".join(_unwrapped(flat[match.start() : match.start() + 2000].split()))
+    begins = [match.start() for match in re.finditer(r"(?:^|\s)(?:git|curl|wget|pip|gh|date|faketime)(?=\s)", flat)]
+    for begin, end in zip(begins, [*begins[3:], *[len(flat)] * 3], strict=False):
+        yield " ".join(_unwrapped(flat[begin : min(end, begin + 2000)].split()))
