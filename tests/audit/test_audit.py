@@ -294,12 +294,14 @@ def test_ctrl_c_leaves_nothing_behind(shop: Shop) -> None:
         cwd=shop.root,
         env=shop.env({"STEELYARD_SCRATCH": str(scratch)}),
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     _wait_for(shop.root / "started", process)
     process.send_signal(signal.SIGINT)
 
-    assert process.wait(120) == 130
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.decode().splitlines()[-1].startswith("stopped: an audit keeps nothing")
     assert list(scratch.iterdir()) == []
     assert mark.encode() not in _command_lines()
 

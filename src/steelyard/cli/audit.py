@@ -100,7 +100,11 @@ def _audit(
     watch = Played(quiet=args.json)
     with open_lab(read_settings(), replace(choices, observer=watch.observer())) as lab, watch:
         runner = CheatRunner(lab, suite.workspace, args.jobs, interrupt_all, watch.expect, watch.finished)
-        return Auditor(suite.tasks, runner, cheats, args.flakes).audit()
+        try:
+            return Auditor(suite.tasks, runner, cheats, args.flakes).audit()
+        except KeyboardInterrupt:
+            note("stopped: an audit keeps nothing; start it again, or with --task and --cheat for a part of it")
+            raise
 
 
 def _write_quarantine(file: Path, suite: Suite, found: "tuple[TaskAudit, ...]") -> dict[str, list[str]]:
