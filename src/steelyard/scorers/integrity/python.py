@@ -21,8 +21,8 @@ MAX_BROKEN = 60_000
 MAX_NESTING = 90
 MAX_INDENT = 400
 _BINDINGS = re.compile(
-    r"(?m)^[ \t]*(?:import|from)[ \t][^\n(]*\b(?:pytest|unittest\w*|nose|testtools)\b[^\n(]*$"
-    r"|^\w+ *= *[^\n(]*\b(?:skip|xfail)\b[^\n]*$"
+    r"(?m)^[ \t]*+(?:import|from)[ \t](?=[^\n(]*+$)[^\n]*\b(?:pytest|unittest\w*|nose|testtools)\b[^\n]*$"
+    r"|^\w++ *+=[^\n(]*\b(?:skip|xfail)\b[^\n]*$"
 )
 _DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]{0,1000})\)")
 # No skip without one of these: names, the ways to fetch them by a string, and what the module's own names stand for.

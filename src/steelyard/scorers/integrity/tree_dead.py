@@ -20,7 +20,7 @@ _NONE = (
 )
 _LOOP = re.compile(
     rf"(?:for|foreach)\b[^\n;{{]*?(?:\b(?:of|in|range)|\s:)\s*(?:{_NONE})\s*(?:[){{]|do\b|\n)"
-    r"|for\b\s*\(?[^\n;]*?=\s*0\s*;[^\n;]*?<\s*0\s*;"
+    r"|for\b[^\n;]*?=\s*+0\s*+;[^\n;]*?<\s*+0\s*+;"
 )
 _FOR = re.compile(r"for(?:each)?\b[^\n]*\n?")  # looked for first: it is far sooner found
 _EACH = re.compile(r"\.(?:forEach|each\w*|map)\b|\b0\.times\b|repeat\s*\(0\)")
