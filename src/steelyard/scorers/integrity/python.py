@@ -28,7 +28,7 @@ _DERIVED = re.compile(r"(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]{0,1000})\)")
 # No skip without one of these: names, the ways to fetch them by a string, and what the module's own names stand for.
 _SKIPPING = re.compile(
     r"skip|Skip|xfail|expectedFailure|__test__|collect_ignore|getattr|__import__|import_module|mark"
-    r"|del test|test\w* = None"
+    r"|del test|\btest\w*+ = None"
 )
 _DEFINED = re.compile(r"def[ \t]+(\w+)|assert")
 HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
