@@ -70,6 +70,28 @@ RUNNERS = {
     "pom.xml": ("<testSourceDirectory>a*</testSourceDirectory>",),
     "build.gradle": ("ignoreFailures          ",),
 }
+# A beginning that some rule waits for, and then nothing but spaces or empty lines, until a whole diff is full.
+PADDED = {
+    "tests/test_a.py": ("x =", "import pytest,", "def test_a(): assert", "class A("),
+    "a.test.ts": ("it.only", "expect(a)", "if (", "for ("),
+    "a_test.go": ("for", "t.Skip(", "func TestA("),
+    "ATest.java": ("for", "@Disabled(", "assertEquals("),
+    "tests/a.rs": ("for", "#[ignore", "fn a("),
+    "a_spec.rb": ("for", "xit", "expect(a)"),
+    "src/code.rb": ("def ==(8", "defined?", "exit", ""),
+    "src/code.rs": ("fn eq(x) -> bool { return true", "std::process::exit("),
+    "src/code.js": ("process.exit(", "process.reallyExit(", "if (process.env"),
+    "src/Code.cs": ("bool Equals(", "Environment.Exit("),
+    "src/Code.java": ("System.exit(", "boolean equals(Object o) { return true"),
+    "src/code.go": ("os.Exit(", "func (a A) Equal("),
+    "src/code.py": ("os._exit(", "def __eq__("),
+    ".env": ("PYTHONSTARTUP", "NODE_OPTIONS="),
+    "pom.xml": ("<skipTests>", "<exclude>"),
+    "package.json": ('{"scripts": {"test": "',),
+    "Makefile": ("test:", "PYTEST_ADDOPTS"),
+    ".github/workflows/ci.yml": ("- run: pytest", "PYTEST_ADDOPTS"),
+    "jest.config.js": ("testMatch:", "moduleNameMapper: {"),
+}
 SECRETS = (
     "password = 'aB3x{n}kQ9z'\n", "password='aB3x{n}kQ9z' ", "Authorization: Basic dXNlcjpwYXNzd29yZDE=\n",
     "-----BEGIN RSA PRIVATE KEY-----\n", "AKIAQ7XZ23MNPL{n:06d} ", "api_key = secret token: 'bearer ",
@@ -119,6 +141,11 @@ def shapes(size: int) -> Iterator[tuple[str, dict[str, Sides]]]:
     for path, units in RUNNERS.items():
         for unit in units:
             yield from _laid_out(path, unit.strip()[:30], lambda want, unit=unit: filled(unit, want), size)  # type: ignore[misc]  # as above
+    for path, heads in PADDED.items():
+        for head, blank in itertools.product(heads, " \n"):
+            for most in (40_000, 150_000, size - 2000):
+                name = f"{head!r} and {most // 1000} kB of {blank!r} in {path}"
+                yield name, {path: ("a\n", f"a\n{head}{blank * most}")}
     for unit in SECRETS:
         yield from _laid_out("src/notes.txt", unit.strip()[:30], lambda want, unit=unit: filled(unit, want), size)  # type: ignore[misc]  # as above
     yield "12,000 new files", {f"tests/test_{number}.py": (None, "") for number in range(size // 83)}
