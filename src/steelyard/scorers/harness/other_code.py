@@ -47,12 +47,16 @@ EXIT: dict[str, re.Pattern[str]] = {
     "csharp": re.compile(
         r"(?:\bstatic\s+\w+\s*\(\s*\)"
         r"|ModuleInitializer[^{]{0,200})\s*\{[^{}]{0,600}?\bEnvironment\.(?:Exit|FailFast)\s*\("
+        r"|ModuleInitializer[^{;]{0,200}?=>\s*(?:System\.)?Environment\.(?:Exit|FailFast)\s*\("
     ),
     "go": re.compile(
         r"\bfunc\s+init\s*\(\s*\)\s*\{(?:(?!func\s+init\b)[^}]){0,600}?\b(?:os|syscall)\.Exit\s*\([^)]{0,20}\)"
         r"|(?m:^var)\s[^\n=]{0,60}=\s*func\s*\(\s*\)[^{\n]{0,40}\{(?:(?!\nvar\s)[^}]){0,400}?\b(?:os|syscall)\.Exit\s*\([^}]{0,200}\}\s*\("
     ),
-    "rust": re.compile(r"#\[\s*(?:ctor::)?ctor\s*\](?:(?!#\[\s*(?:ctor::)?ctor\b)[^}]){0,400}?process::exit\s*\("),
+    "rust": re.compile(
+        r"#\[\s*(?:ctor::)?ctor\s*\](?:(?!#\[\s*(?:ctor::)?ctor\b)[^}]){0,400}?process::exit\s*\("
+        r"|\bpanic::set_hook\s*\([^;]{0,300}?\bexit\s*\(\s*0"
+    ),
     "ruby": re.compile(
         r"(?m)^(?:exit!?|abort|Process\.exit!?)(?:\s*\(?\s*(?:0|true)?\s*\)?)?\s*$"
         r"|\b(?:at_exit|after_run)\s*(?:\{|do)[^}]{0,200}?\bexit!?"
@@ -71,7 +75,8 @@ PATCH: dict[str, re.Pattern[str]] = {
         r"|Object\.(?:defineProperty|assign)\(\s*(?:global|globalThis|window)\s*,\s*(?:\{[^}]{0,200}?\b|[\"'`])"
         r"(?:expect|it|test|describe|assert)\b"
         r"|(?:Module\._(?:load|resolveFilename)|Module\.prototype\.require"
-        r"|(?:require\.|Module\._)extensions\[[^\]\n]{1,40}\])\s*=(?!=)"
+        r"|(?:require\.|Module\._)extensions\[(?!\s*[\"'`]\.(?:css|s[ac]ss|less|styl|svg|png|jpe?g|gif|html|txt|md|gql|graphql"
+        r"|ya?ml)[\"'`])[^\]\n]{1,40}\])\s*=(?!=)"
     ),
     "csharp": re.compile(r"\bProcessExit\s*\+=[^;]{0,200}?ExitCode\s*=\s*0\b"),
     "ruby": re.compile(
@@ -118,12 +123,14 @@ WRITES: dict[str, re.Pattern[str]] = {
 UNDER_TEST: dict[str, re.Pattern[str]] = {
     "javascript": re.compile(
         r"\b(?:JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|process\.env(?:\.|\[[\"'])VITEST\b"
+        r"|import\.meta\.env\.(?:VITEST\b|MODE\s*={2,3}\s*[\"'`]test[\"'`])"
         r"|NODE_ENV[\"'\]]*\s*={2,3}\s*[\"'`]test[\"'`]|[\"'`]test[\"'`]\s*={2,3}\s*process\.env\.NODE_ENV"
         r"|typeof\s+(?:jest|vi|describe|it|expect|mocha|__karma__)\b|(?:global|globalThis|window)\.(?:jest"
         r"|describe|it|expect|__coverage__)\b(?!\s*=)"
         r"|process\.argv[^\n;]{0,80}(?:jest|mocha|vitest|\btest)|\.stack\b[^\n;]{0,60}(?:\.test\.|jest|mocha"
         r"|vitest|spec)|(?:require\.main|module\.parent)[^\n;]{0,60}(?:jest|mocha|test)"
-        r"|npm_lifecycle_event[^\n;]{0,30}test"
+        r"|npm_lifecycle_event[^\n;]{0,30}test|\b(?:test|spec)[^\n;]{0,60}(?:require\.main|module\.parent)\b"
+        r"|[\"'`](?:it|vi|jest|describe|expect)[\"'`]\s+in\s+(?:global|globalThis|window)\b"
     ),
     "java": re.compile(
         r"\b(?:TestAbortedException|AssumptionViolatedException)\b|\borg\.testng\.SkipException\b"
@@ -136,23 +143,32 @@ UNDER_TEST: dict[str, re.Pattern[str]] = {
     "csharp": re.compile(
         r"(?:GetAssemblies|GetEntryAssembly|FriendlyName|ProcessName"
         r"|StackTrace)[^;]{0,200}\"(?:xunit|nunit|mstest|testhost|vstest"
-        r"|Microsoft\.VisualStudio\.TestPlatform)",
+        r"|Microsoft\.VisualStudio\.TestPlatform)"
+        r"|\b(?:new\s+(?:System\.Diagnostics\.)?StackTrace\(|Environment\.StackTrace)[^}]{0,200}?\"[^\"\n]{0,40}Tests?\b",
         re.IGNORECASE,
     ),
     "go": re.compile(
         r"\btesting\.Testing\(\)|flag\.Lookup\(\s*\"test\.|os\.Args\[0\][^\n]{0,60}\.test\""
-        r"|HasSuffix\(\s*os\.Args\[0\]\s*,\s*\"(?:\.test|_test)|runtime\.Caller[^\n]{0,200}_test\.go"
+        r"|HasSuffix\(\s*os\.Args\[0\]\s*,\s*\"(?:\.test|_test)|runtime\.(?:Callers?|CallersFrames|FuncForPC)\b[^}]{0,300}?_test\.go"
+        r"|\b(?:debug|runtime)\.Stack\b[^}]{0,200}?(?:\"testing\.|_test\.go)|os\.Executable\(\)[^}]{0,120}?\.test\""
     ),
     "rust": re.compile(
         r"\bcfg!\s*\(\s*(?:test|not\s*\(\s*test)|#\[\s*cfg\s*\(\s*not\s*\(\s*test\s*\)\s*\)\s*\]\s*(?:pub(?:\([^)]{0,40}\))?\s+)?fn\b|(?:current_exe|args\(\))[^;\n]{0,80}(?:deps|test)"
-        r"|RUST_TEST_THREADS|\bNEXTEST\b"
+        r"|RUST_TEST_THREADS|\bNEXTEST\b|thread::current\(\)[^;]{0,120}?\"[^\"\n]{0,40}test"
     ),
     "ruby": re.compile(
         r"\bdefined\?\s*\(?\s*(?:RSpec|Minitest|Test::Unit)|\$(?:0"
         r"|PROGRAM_NAME)[^\n]{0,40}(?:rspec|test|minitest)|\bcaller\b[^\n]{0,80}(?:_spec|_test|rspec)"
+        r"|\$(?:LOADED_FEATURES|\")[^\n]{0,80}(?:rspec|minitest|test)"
+        r"|const_defined\?[( ]\s*[:\"'](?:RSpec|Minitest|Test::Unit)"
+        r"|\bRails\.env\.test\?|\bENV\[[\"'](?:RAILS|RACK)_ENV[\"']\]\s*==\s*[\"']test[\"']"
     ),
 }
 FAMILIES = {"typescript": "javascript", "tsx": "javascript", "kotlin": "java"}
+_SETTINGS = re.compile(
+    r"(?:^|/)(?:config|db|spec|test)/|\.(?:rake|ru)$"
+)  # of Rails, which has one for each environment
+_DECLARES = re.compile(r"\.d(?:\.[\w-]+)?\.[cm]?ts$")  # types only
 _TOOLING = re.compile(
     r"(?:^|/)(?:scripts?|bin|tools?|examples?|benchmarks?|docs?)/|\.config\.\w+$|rc\.[cm]?js$|(?:^|/)(?:gulpfile"
     r"|Gruntfile|webpack[\w.]*|rollup[\w.]*)\."
@@ -170,19 +186,37 @@ RULES = (
 def other_signs(text: str, family: str, context: Context) -> Iterator[Sign]:
     """The signs of one source file that is not Python."""
     family = FAMILIES.get(family, family)
-    if is_test(context.path) or _TOOLING.search(context.path):
+    if is_test(context.path) or _DECLARES.search(context.path) or _TOOLING.search(context.path):
         return
     code = _HASH_COMMENT.sub(_blank, text) if family == "ruby" else text if family == "go" else _uncommented(text)
     for rule, table, means in RULES:
         expression = table.get(family)
         for match in expression.finditer(code) if expression is not None else ():
             shown = " ".join(match[0].split())
-            yield Sign(rule, shown, shown, code.count("\n", 0, match.start()) + 1, means)
+            if shown.startswith(("Rails", "ENV")) and _SETTINGS.search(context.path):
+                continue
+            if not (family == "javascript" and _is_own_name(shown, match, code)):
+                yield Sign(rule, shown, shown, code.count("\n", 0, match.start()) + 1, means)
     yield from _writes(code, family, context)
     if family == "javascript" and not is_helper(context.path):
         yield from _imports(code)
     if family == "javascript" and not code.startswith("#!"):
         yield from _exits(code)
+
+
+_OWN_NAME = re.compile(r"(assert|expect)\.\w+ ?=")
+MINIFIED = 1000  # characters in a line; there a name of two letters is any variable
+
+
+def _is_own_name(shown: str, match: re.Match[str], code: str) -> bool:
+    """Whether a name is one that this file gave: a function of its own, or what a minifier made of a variable."""
+    own = _OWN_NAME.fullmatch(shown)
+    if own:
+        return re.search(rf"(?m)^(?:export\s+(?:default\s+)?)?function\s+{own[1]}\s*\(", code) is not None
+    if shown in ("typeof it", "typeof vi"):
+        start, end = code.rfind("\n", 0, match.start()), code.find("\n", match.end())
+        return (end if end >= 0 else len(code)) - start > MINIFIED
+    return False
 
 
 def _writes(code: str, family: str, context: Context) -> Iterator[Sign]:
