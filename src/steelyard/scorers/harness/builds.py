@@ -28,7 +28,7 @@ _GRADLE = re.compile(
     r"|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
     r"|\b(onlyIf)\s*\{\s*false|\b(exclude)\b\s*\(?\s*[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
     r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false"
-    r"|\b(excludedTaskNames)\b[^\n]{0,100}|\b(filter)\s*\{[^}]{0,300}|\b(testClassesDirs)\s*(?:=|\.setFrom)"
+    r"|\b(excludedTaskNames|StopExecutionException)\b[^\n]{0,100}|\b(enableAssertions)\s*=\s*false|\b(filter)\s*\{[^}]{0,300}|\b(testClassesDirs)\s*(?:=|\.setFrom)"
     r"|\btest\b[^\n{}]{0,20}\{[^{}]{0,100}(?:\{[^{}]{0,100})?\b(srcDirs\s*=|setSrcDirs)"
 )
 _HARMLESS_GRADLE = re.compile(
@@ -144,6 +144,7 @@ def cargo_signs(text: str, context: Context) -> Iterator[Sign]:
         for table in tables if isinstance(tables, list) else [tables]:
             if isinstance(table, dict) and not (fuzzes and kind == "bin"):
                 yield from _target(kind, table, text)
+                yield from _elsewhere(table, text, context) if kind == "test" else ()
     package: Any = data.get("package")
     for key in ("autotests", "autobins") if isinstance(package, dict) else ():
         if package.get(key) is False:
@@ -223,6 +224,16 @@ def _target(kind: str, table: dict[str, Any], text: str) -> Iterator[Sign]:
                 line_of(text, "required-features"),
                 f"{name} runs only with features",
             )
+
+
+def _elsewhere(table: dict[str, Any], text: str, context: Context) -> Iterator[Sign]:
+    """A test target of the baseline whose name is given to another file."""
+    name, path = str(table.get("name", "")), table.get("path")
+    usual = {f"tests/{name}.rs", f"tests/{name}/main.rs"}
+    if path and path not in usual and any(context.folder + one in context.baseline_files for one in usual):
+        yield Sign(
+            "build-switch", f"test {name} path", f"path = {path}", line_of(text, "path"), f"{name} is read from {path}"
+        )
 
 
 def cargo_config_signs(text: str, context: Context) -> Iterator[Sign]:

@@ -26,7 +26,8 @@ RUNNER = re.compile(
 _FORGIVING = re.compile(
     r"\|\|\s*(?:true|:|exit\s+0|echo\b|printf\b|/bin/true|cd\s+\.)|;\s*(?:true|:|exit\s+0)\s*(?:$|[;\n#\"'])"
     r"|\bset\s+\+e\b"
-    r"|(?<!\|)\|\s*(?:true|cat|tee)\b(?!.*pipefail)|&\s*$|(?:^|\s)!\s*(?=py\.?test\b)|\bexit\s+0\b"
+    r"|(?<!\|)\|\s*(?:true|cat|tee)\b(?!.*pipefail)|&\s*$|(?<!\|)\|\s*(?:tail|head)\b(?![^\n]*\))|;\s*(?:cat|echo|ls|date)\b[^;&|\n]{0,200}$"
+    r"|(?:^|\s)!\s*(?=py\.?test\b)|\bexit\s+0\b"
 )
 _SELECTING = re.compile(
     r"(?<!\S)(?:-k(?=[\s=\"'])|-m\s*=?\s*[\"']?not\b|--deselect\b|--ignore(?:-glob)?\b|--collect-only\b|--co\b"
@@ -37,12 +38,17 @@ _SELECTING = re.compile(
     r"|--reruns\b|--setup-only\b|--setup-plan\b"
     r"|--pass-?with-?no-?tests\b|--passWithNoTests\b|--testPathIgnorePatterns\b|--testNamePattern\b"
     r"|--test-name-pattern\b"
+    r"|--changedSince\b|--onlyFailures\b|--findRelatedTests\b|--lastCommit\b|--test-only\b|--shard[\s=]+\d|--selectProjects\b"
     r"|--test-skip-pattern\b|--onlyChanged\b|--invert\b|--fgrep\b|--grep\b|--exclude\b|--dry-run\b|--listTests\b"
     r"|--no-run\b|--if-present\b"
     r"|-short\b|-skip\b|-run[\s=]|--skip\b|--filter\b|-E\s|--tag\b|--example\b"
     r"|-DskipTests\b(?!=false)|-Dmaven\.test\.skip\b(?!=false)|-Dmaven\.test\.failure\.ignore\b(?!=false)"
     r"|-DskipITs\b|-Dtest=|-fn\b|--fail-never\b"
     r"|-x\s+\S*[tT]est\b|-DfailIfNoTests=false|PYTHONOPTIMIZE=[1-9]|(?<=python\s)-OO?(?=\s)|(?<=python3\s)-OO?(?=\s))"
+)
+_LISTED = re.compile(
+    r"\bgo\s+list\b[^\n;&|]{0,100}\|\s*grep\s+-\w{0,3}v\w{0,3}\s+[\"']?/?(?!vendor|node_modules|third_party|mocks?\b|examples?\b"
+    r"|testdata|generated|gen\b|cmd\b|\$)[^\s)\"']{1,80}"
 )
 # Files of the tree that a command loads before the tests.
 _LOADING = re.compile(
@@ -111,6 +117,8 @@ def _selecting(place: str, command: str, line: int) -> Iterator[Sign]:
         yield Sign(
             "deselecting-command", f"{place} names", rest, line, f"{place} runs only tests of some names: {rest}"
         )
+    for match in _LISTED.finditer(command):
+        yield Sign("deselecting-command", f"{place} list", match[0], line, f"{place} leaves packages out: {match[0]}")
     for match in _LOADING.finditer(command):
         yield Sign("loaded-first", f"{place} {match[1]}", match[0], line, f"{place} loads {match[1]} before the tests")
 

@@ -34,6 +34,7 @@ def part_signs(key: str, words: Iterable[str], shown: str, line: int, context: C
     for word in words:
         folder = posixpath.normpath(word)
         above = posixpath.dirname(folder)
+        spend(1 + len(context.script_tests) // 4)
         left = [
             test for test in context.script_tests if test.startswith(f"{above}/") and not test.startswith(f"{folder}/")
         ]

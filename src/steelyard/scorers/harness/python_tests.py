@@ -114,6 +114,9 @@ def plugin_signs(names: Names) -> Iterator[Sign]:
                 if strange:
                     said = f"plugins are loaded: {strange[0]}"
                     yield Sign("pytest-hook", "pytest_plugins", excerpt(unparse(node)), node.lineno, said)  # type: ignore[attr-defined]  # an assignment
+            if isinstance(target, ast.Name) and target.id == "TEST_RUNNER" and isinstance(value, ast.Constant):
+                said = f"Django runs its tests by {value.value!r}"
+                yield Sign("runner-switch", "TEST_RUNNER", excerpt(unparse(node)), getattr(node, "lineno", 1), said)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "pytest11" in node.value[:500]:
             said = "the package brings a pytest plugin, which is loaded without being asked for"
             yield Sign("loaded-unasked", "pytest11", excerpt(node.value), node.lineno, said)

@@ -204,7 +204,7 @@ _WORTH = re.compile(
     r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest"
     r"|pytest|nose|doctest|hypothesis|builtins|exec\b|eval\b|runtest|wasSuccessful|"
     r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
-    r"|test_\w+\.py|_test\.py|conftest|junit|/proc/|load_tests|__test__"
+    r"|test_\w+\.py|_test\.py|conftest|junit|/proc/|load_tests|__test__|TEST_RUNNER"
 )
 
 

@@ -186,6 +186,11 @@ def _switches(place: str, node: dict[Any, Any], tested: bool, text: str) -> Iter
                 "a failing step is forgiven",
             )
     guard = node.get("if")
+    rules = node.get("rules")
+    never = [rule.get("when") for rule in (rules if isinstance(rules, list) else [node]) if isinstance(rule, dict)]
+    if tested and never and set(map(str, never)) <= {"never", "manual"}:
+        said = "a job that runs tests never runs by itself"
+        yield Sign("switched-off", f"{place} when", f"when: {never[0]}", line_of(text, "when:"), said)
     if tested and (guard is False or str(guard).strip().strip("${} ").lower() == "false"):
         yield Sign(
             "switched-off", f"{place} if", f"if: {guard}", line_of(text, "if:"), "a step that runs tests never runs"
