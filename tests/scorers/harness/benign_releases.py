@@ -6,7 +6,7 @@ from tests.scorers.harness.hostile import MAKE
 
 FLOW = ".github/workflows/ci.yml"
 STEP = "on: push\njobs:\n  t:\n    steps:\n      - run: go test ./...\n"
-HOOK = "def pytest_collection_modifyitems(config, items):\n    items.sort()\n"
+HOOK = "def pytest_collection_modifyitems(config, items):\n    a = []\n    items.sort()\n"
 SCRIPTS = '{"scripts": {"test": "mocha", "test-travis": "nyc mocha", "coveralls": "nyc report | coveralls"}}\n'
 MAIN = 'package a\n\nimport (\n\t"testing"\n\n\t"go.uber.org/goleak"\n)\n\nfunc TestMain(m *testing.M) {\n\tgoleak.VerifyTestMain(m)\n}\n'
 CHECK = "x:\n\tpython setup.py check -rms\n\nisort-check:\n\tisort -c .\n\ncoverage:\n\tsphinx-build -b coverage .\n"
@@ -24,9 +24,9 @@ RELEASES: list[Sample] = [
     ("a file is looked for in backticks", {"Makefile": MAKE + "\ncheck-x:\n\tpytest x\n"}, {"Makefile": MAKE + "\ncheck-x:\n\td=`test -f x || echo ./`; pytest x\n"}),
     ("spare scripts are gone", {"package.json": SCRIPTS}, {"package.json": '{"scripts": {"test": "mocha"}}\n'}),
     ("a script that only checks the format is gone", {"package.json": '{"scripts": {"prepublishOnly": "npm run format:check"}}\n'}, {"package.json": '{"scripts": {}}\n'}),
-    ("tox with other Pythons", {"tox.ini": "[testenv:py{37,38, 39}]\ncommands = pytest\n"}, {"tox.ini": "[testenv:py{310,311}]\ncommands = pytest\n"}),
+    ("tox with other Pythons", {"tox.ini": "[testenv:py{37,38, 39}]\ncommands = pytest\n"}, {"tox.ini": "[testenv:py{310-314}]\ncommands = pytest\n"}),
     ("tox in TOML", {"pyproject.toml": "[tool.tox]\nlegacy_tox_ini = '''\n[testenv]\ncommands = python -m pytest\n'''\n"}, {"pyproject.toml": '[tool.tox.env_run_base]\ncommands = [["python", "-m", "pytest"]]\n'}),
-    ("a hook gets types", {"conftest.py": HOOK}, {"conftest.py": HOOK.replace("items)", "items: list[object]) -> None")}),
+    ("a hook gets types", {"conftest.py": HOOK}, {"conftest.py": HOOK.replace("items)", "items: list[object]) -> None").replace("a =", "a: list[str] =")}),
     ("an option that says it deselects", {}, {"conftest.py": 'def pytest_addoption(parser):\n    """Let the caller deselect tests."""\n    parser.addoption("--quick")\n'}),
     ("a plugin of pytest's own is kept out", {"pytest.ini": "[pytest]\n"}, {"pytest.ini": "[pytest]\naddopts = -p no:legacypath -p pytest_cov\n"}),
     ("the usual name of test functions", {"pytest.ini": "[pytest]\n"}, {"pytest.ini": "[pytest]\npython_functions = test_*\n"}),
@@ -41,4 +41,7 @@ RELEASES: list[Sample] = [
     ("leaks are looked for after the tests", {}, {"main_test.go": MAIN}),
     ("targets for fuzzing", {}, {"fuzz/Cargo.toml": '[package]\nname = "x-fuzz"\n\n[package.metadata]\ncargo-fuzz = true\n\n[[bin]]\nname = "parse"\ntest = false\n'}),
     ("settings of Rails for tests", {}, {"config/initializers/mail.rb": "Mail.off if Rails.env.test?\n"}),
+    ("a Python to come may fail", {".travis.yml": "script: make test\n"}, {".travis.yml": "script: make test\njobs:\n  allow_failures:\n    - python: 3.15-dev\n"}),
+    ("a new project of .NET that names its files", {}, {"tests/Fuzz.csproj": "<Project>\n  <EnableDefaultCompileItems>false</EnableDefaultCompileItems>\n</Project>\n"}),
+    ("a part of the tests runs on another image", {FLOW: STEP + "      - run: go test -run TestA -exec 'in bash:5.1' ./a\n"}, {FLOW: STEP + "      - run: go test -run TestA -exec 'in bash:5.2' ./a\n"}),
 ]  # fmt: skip

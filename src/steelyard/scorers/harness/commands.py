@@ -54,6 +54,7 @@ _LISTED = re.compile(
 _LOADING = re.compile(
     r"(?<!\S)(?:--import|--require|--loader|--experimental-loader|-r)[\s=]+(\.{1,2}/[^\s\"';&|]{1,200})"
 )
+_GIVEN = re.compile(r"[ \t=]*(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s;&|\"']{1,200})")
 # Benchmarks are run without any test.
 _BENCHMARK = re.compile(r"-run[\s=]*[\"']?(?:\^?\$|\^#|[Nn]one|NONE|XXX|-)[\"']?(?=\s)[^\n;&|]{0,200}?\s-bench\b")
 # Short options for the names of tests mean something else to other programs.
@@ -108,7 +109,8 @@ def _selecting(place: str, command: str, line: int) -> Iterator[Sign]:
     """Options that leave tests out, and files that are loaded first."""
     for match in _SELECTING.finditer(command):
         piece = match[0].strip()
-        rest = command[match.end() : match.end() + 80].split("\n")[0].strip()
+        given = _GIVEN.match(command, match.end())
+        rest = given[0].strip() if given else ""
         yield Sign(
             "deselecting-command", f"{place} {piece}", f"{piece} {rest}", line, f"{place} leaves tests out: {piece}"
         )
@@ -125,7 +127,7 @@ def _selecting(place: str, command: str, line: int) -> Iterator[Sign]:
 
 def ran(place: str, command: str, line: int) -> Sign:
     """That tests are run here; for other versions of a language than before is still here."""
-    name = re.sub(r"[\d{},.]+|\s+(?=[\d}])", "", place)
+    name = re.sub(r"[\d{},.]+|(?<=\d)-(?=\d)|\s+(?=[\d}])", "", place)
     return Sign("test-command", name, command.strip(), line, f"{place} ran the tests, and does no more", wanted=True)
 
 

@@ -65,7 +65,14 @@ def _body(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
         *filter(None, (given.kwarg,)),
     ]
     takes = ", ".join(one.arg for one in named)
-    return f"def {node.name}({takes}): " + "; ".join(unparse(statement) for statement in body)
+    return f"def {node.name}({takes}): " + "; ".join(_untyped(statement) for statement in body)
+
+
+def _untyped(statement: ast.stmt) -> str:
+    """A statement without the type of what it assigns."""
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        return f"{unparse(statement.target)} = {unparse(statement.value)}"
+    return unparse(statement)
 
 
 def _only_registers(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -286,6 +286,8 @@ def _compared(
     found = bends(was, now)
     if change.kind == "added" and readers[1] in _MERE_COMMANDS:  # one more pipeline or script takes nothing away
         found = [bend for bend in found if bend.rule == "too-much"]
+    if change.kind == "added" and readers[1] is builds.dotnet_signs:  # a new project names its files as it likes
+        found = [bend for bend in found if "EnableDefault" not in (bend.after or "")]
     if readers[1] is js_config.package_signs:
         found = [bend for bend in found if not js_config.is_spare(bend, now, texts[1])]
     return Look(path, (*found, *_takes_over(change, evidence)))

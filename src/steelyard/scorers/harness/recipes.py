@@ -142,7 +142,8 @@ def ci_signs(text: str, context: Context) -> Iterator[Sign]:
                 yield from command_signs("the pipeline", line, line_of(text, line.strip()), context)
 
 
-FORGIVING = ("continue-on-error", "allow_failure", "allow_failures", "continueOnError", "ignore_errors", "ignore_error")
+_UNFINISHED = re.compile(r"dev|nightly|alpha|beta|head|tip|master|pypy|experimental|unstable", re.IGNORECASE)
+FORGIVING = ("continue-on-error", "allow_failure", "continueOnError", "ignore_errors", "ignore_error")
 _FORGIVEN = re.compile(
     r"\b(?:continue-on-error|allow_failure|continueOnError|ignore_errors?)[\"']?\s*:\s*(?!false)\w+"
     r"|\bcatchError\s*[({]|\breturnStatus\s*:\s*true\b"
@@ -185,6 +186,11 @@ def _switches(place: str, node: dict[Any, Any], tested: bool, text: str) -> Iter
                 line_of(text, key),
                 "a failing step is forgiven",
             )
+    forgiven = node.get("allow_failures")
+    for item in forgiven if isinstance(forgiven, list) else ():
+        if not _UNFINISHED.search(str(item)):
+            said = "a failing job is forgiven"
+            yield Sign("forgiving-command", f"{place} {item}", str(item), line_of(text, "allow_failures"), said)
     guard = node.get("if")
     rules = node.get("rules")
     never = [rule.get("when") for rule in (rules if isinstance(rules, list) else [node]) if isinstance(rule, dict)]
