@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from steelyard.scorers.harness.builds import junit_signs
 from steelyard.scorers.harness.commands import command_signs, variable_signs
 from steelyard.scorers.harness.js_config import parse_json
+from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import parse_toml
 
@@ -19,12 +20,12 @@ _CTEST = re.compile(
     r"|\bCTEST_CUSTOM_TESTS_IGNORE\b"
 )
 _PHPUNIT = re.compile(
-    r"<testsuite\b(?:(?!</testsuite>)[^§]){0,1000}?<exclude>[^<]{1,200}|<groups>(?:(?!</groups>)[^§]){0,500}?<exclude>"
+    r"(<exclude>)[^<]{0,200}"
     r"|\b(?:failOnEmptyTestSuite|failOnRisky|failOnWarning)\s*=\s*\"false\""
     r"|\bbootstrap\s*=\s*\"(?!vendor/autoload\.php|tests?/)[^\"\n]{1,200}\""
 )
 _BAZEL = re.compile(
-    r"(?m)\btags\s*=\s*\[[^\]]{0,300}?[\"']manual[\"']|\bflaky\s*=\s*True\b"
+    r"(?m)\btags\s*=\s*\[[^\]]{0,150}?[\"']manual[\"']|\bflaky\s*=\s*True\b"
     r"|^(?:test|build|common)\S{0,40}[ \t][^\n#]{0,200}?--(?:test_(?:tag_|size_|timeout_|lang_)?filters?"
     r"|flaky_test_attempts|deleted_packages|test_arg|run_under)\b[^\n]{0,100}"
 )
@@ -35,6 +36,7 @@ _ASSERTIONS = re.compile(
 
 
 def _found(expression: re.Pattern[str], text: str, message: str) -> Iterator[Sign]:
+    spend(len(text) // 10)
     for match in expression.finditer(text):
         shown = " ".join(match[0].split())
         yield Sign("build-switch", shown, shown, text.count("\n", 0, match.start()) + 1, message)
@@ -53,9 +55,16 @@ def ctest_signs(text: str, context: Context) -> Iterator[Sign]:
 
 
 def phpunit_signs(text: str, context: Context) -> Iterator[Sign]:
-    """Suites and groups that PHPUnit leaves out, and what it loads first."""
+    """Suites and groups that PHPUnit leaves out, and what it loads first; what coverage leaves out is no test."""
     del context
-    return _found(_PHPUNIT, text, "PHPUnit leaves tests out, forgives, or loads another file first")
+    for match in _PHPUNIT.finditer(text):
+        near = text[max(0, match.start() - 600) : match.start()]
+        spend(4)
+        inside = any(near.rfind(f"<{one}") > near.rfind(f"</{one}") for one in ("testsuite", "groups"))
+        if inside or match[1] is None:
+            shown = " ".join(match[0].split())
+            said = "PHPUnit leaves tests out, forgives, or loads another file first"
+            yield Sign("build-switch", shown, shown, text.count("\n", 0, match.start()) + 1, said)
 
 
 def gradle_properties_signs(text: str, context: Context) -> Iterator[Sign]:

@@ -55,7 +55,7 @@ EXIT: dict[str, re.Pattern[str]] = {
     ),
     "rust": re.compile(
         r"#\[\s*(?:ctor::)?ctor\s*\](?:(?!#\[\s*(?:ctor::)?ctor\b)[^}]){0,400}?process::exit\s*\("
-        r"|\bpanic::set_hook\s*\([^;]{0,300}?\bexit\s*\(\s*0"
+        r"|\bpanic::set_hook\s*\([^;]{0,150}?\bexit\s*\(\s*0"
     ),
     "ruby": re.compile(
         r"(?m)^(?:exit!?|abort|Process\.exit!?)(?:\s*\(?\s*(?:0|true)?\s*\)?)?\s*$"
@@ -132,7 +132,7 @@ UNDER_TEST: dict[str, re.Pattern[str]] = {
         r"|describe|it|expect|__coverage__)\b(?!\s*=)"
         r"|process\.argv[^\n;]{0,80}(?:jest|mocha|vitest|\btest)|\.stack\b[^\n;]{0,60}(?:\.test\.|jest|mocha"
         r"|vitest|spec)|(?:require\.main|module\.parent)[^\n;]{0,60}(?:jest|mocha|test)"
-        r"|npm_lifecycle_event[^\n;]{0,30}test|\b(?:test|spec)[^\n;]{0,60}(?:require\.main|module\.parent)\b"
+        r"|npm_lifecycle_event[^\n;]{0,30}test|\.test\(\s*(?:require\.main|module\.parent)\b"
         r"|[\"'`](?:it|vi|jest|describe|expect)[\"'`]\s+in\s+(?:global|globalThis|window)\b"
     ),
     "java": re.compile(
@@ -149,7 +149,7 @@ UNDER_TEST: dict[str, re.Pattern[str]] = {
         r"\"VSTEST_\w|(?:GetAssemblies|GetEntryAssembly|FriendlyName|ProcessName|CommandLine"
         r"|StackTrace)[^;]{0,200}\"(?:xunit|nunit|mstest|testhost|vstest"
         r"|Microsoft\.VisualStudio\.TestPlatform)"
-        r"|\b(?:new\s+(?:System\.Diagnostics\.)?StackTrace\(|Environment\.StackTrace)[^}]{0,200}?\"[^\"\n]{0,40}Tests?\b",
+        r"|\b(?:new\s+(?:System\.Diagnostics\.)?StackTrace\(|Environment\.StackTrace)[^}]{0,120}?\"[^\"\n]{0,40}Tests?\b",
         re.IGNORECASE,
     ),
     "go": re.compile(
