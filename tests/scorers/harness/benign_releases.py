@@ -44,4 +44,8 @@ RELEASES: list[Sample] = [
     ("a Python to come may fail", {".travis.yml": "script: make test\n"}, {".travis.yml": "script: make test\njobs:\n  allow_failures:\n    - python: 3.15-dev\n"}),
     ("a new project of .NET that names its files", {}, {"tests/Fuzz.csproj": "<Project>\n  <EnableDefaultCompileItems>false</EnableDefaultCompileItems>\n</Project>\n"}),
     ("a part of the tests runs on another image", {FLOW: STEP + "      - run: go test -run TestA -exec 'in bash:5.1' ./a\n"}, {FLOW: STEP + "      - run: go test -run TestA -exec 'in bash:5.2' ./a\n"}),
+    ("pytest's own plugin for tests of plugins", {"conftest.py": "import os\n"}, {"conftest.py": 'import os\n\npytest_plugins = ["pytester"]\n'}),
+    ("a test that chooses its day", {}, {"tests/test_day.py": "import time\n\n\ndef test_day():\n    time.time = lambda: 0\n"}),
+    ("strictness by its new name", {"pytest.ini": "[pytest]\nxfail_strict = true\n"}, {"pytest.ini": "[pytest]\nstrict = true\n"}),
+    ("a release of a plugin starts by hand", {FLOW: "on: push\njobs:\n  a:\n    if: github.repository == 'a/pytest-a'\n"}, {FLOW: "on: workflow_dispatch\njobs:\n  a:\n    if: github.repository == 'a/pytest-a'\n"}),
 ]  # fmt: skip

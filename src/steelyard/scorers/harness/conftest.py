@@ -147,6 +147,12 @@ def _is_own(where: str, context: Context) -> bool:
     return where.partition(".")[0] in context.modules
 
 
+def _only_pytester(value: ast.expr) -> bool:
+    """Whether all that is loaded is pytest's own plugin for tests of plugins."""
+    parts = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+    return bool(parts) and all(literal(part) == "pytester" for part in parts)
+
+
 def _lists(statement: ast.stmt) -> Iterator[Sign]:
     """Names that pytest itself reads from a conftest.py."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
@@ -156,6 +162,9 @@ def _lists(statement: ast.stmt) -> Iterator[Sign]:
         if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name):
             names.append(owner.value.id)
     for name in names:
+        value = getattr(statement, "value", None)
+        if name == "pytest_plugins" and isinstance(value, ast.expr) and _only_pytester(value):
+            continue
         if name in ("collect_ignore", "collect_ignore_glob", "pytest_plugins"):
             said = "plugins are loaded" if name == "pytest_plugins" else "tests are left out of the collection"
             yield Sign("collection-setting", name, excerpt(unparse(statement)), statement.lineno, f"{name}: {said}")

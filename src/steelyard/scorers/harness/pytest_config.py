@@ -190,7 +190,7 @@ def setting_signs(values: dict[str, Any], text: str, context: Context) -> Iterat
         if values.get(name):
             said = f"pytest's {name} reaches every test"
             yield Sign("collection-setting", name, " ".join(_words(values[name])), line_of(text, name), said)
-    if str(values.get("xfail_strict", "")).lower() in ("true", "1"):
+    if "true" in (strict := [str(values.get(key, "")).lower() for key in ("xfail_strict", "strict")]) or "1" in strict:
         yield Sign(
             "strictness",
             "xfail_strict",

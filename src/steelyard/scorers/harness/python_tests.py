@@ -52,7 +52,7 @@ def patch_signs(names: Names, test: bool = False) -> Iterator[Sign]:
     for node in names.nodes:
         for target in _targets(node):
             name = _target_name(target, names)
-            if test and name == "time.sleep":  # a test need not wait
+            if test and name.partition(".")[0] in ("time", "datetime"):  # a test need not wait, and may choose its day
                 continue
             yield from _patched(node, name, names)
             if not test and name.endswith(".__test__"):

@@ -142,6 +142,7 @@ def ci_signs(text: str, context: Context) -> Iterator[Sign]:
                 yield from command_signs("the pipeline", line, line_of(text, line.strip()), context)
 
 
+_NAMES = re.compile(r"(?m)^[ \t-]*(?:if|uses|name|url|repository)[ \t]*:[^\n]*")  # they name a runner, and run none
 _UNFINISHED = re.compile(r"dev|nightly|alpha|beta|head|tip|master|pypy|experimental|unstable", re.IGNORECASE)
 FORGIVING = ("continue-on-error", "allow_failure", "continueOnError", "ignore_errors", "ignore_error")
 _FORGIVEN = re.compile(
@@ -155,7 +156,11 @@ _BY_ITSELF = frozenset(
 
 def _triggers(document: Any, text: str, context: Context) -> Iterator[Sign]:
     """That a workflow of GitHub's which runs tests is started by something else than a hand."""
-    if not isinstance(document, dict) or ".github/workflows/" not in context.path or not RUNNER.search(text):
+    if (
+        not isinstance(document, dict)
+        or ".github/workflows/" not in context.path
+        or not RUNNER.search(_NAMES.sub("", text))
+    ):
         return
     events = document.get("on", document.get(True))  # YAML 1.1 takes the word for a truth value
     named = {str(one) for one in ([events] if isinstance(events, str) else events or ())}
