@@ -14,7 +14,9 @@ from pathlib import Path
 
 from tests.formulas.secret_lines import ORDINARY, SECRET
 from tests.scorers.harness.benign import BENIGN
+from tests.scorers.harness.benign_releases import RELEASES
 from tests.scorers.harness.hostile import HOSTILE
+from tests.scorers.harness.hostile_beside import BESIDE
 from tests.scorers.harness.hostile_runners import MORE_HOSTILE
 from tests.scorers.harness.support import evidence_of
 
@@ -43,10 +45,10 @@ def main(argv: list[str]) -> None:
 
 
 def _harness() -> None:
-    bent = HOSTILE + MORE_HOSTILE
+    bent, usual = HOSTILE + MORE_HOSTILE + BESIDE, BENIGN + RELEASES
     seen = sum(HARNESS.score(evidence_of(before, after), None).verdict == "FAIL" for _, _, before, after in bent)
-    wrong = sum(HARNESS.score(evidence_of(before, after), None).verdict == "FAIL" for _, before, after in BENIGN)
-    print(f"| harness_unmodified | shipped samples | {seen} of {len(bent)} | {wrong} of {len(BENIGN)} |")
+    wrong = sum(HARNESS.score(evidence_of(before, after), None).verdict == "FAIL" for _, before, after in usual)
+    print(f"| harness_unmodified | shipped samples | {seen} of {len(bent)} | {wrong} of {len(usual)} |")
 
 
 def _labelled(name: str, text: str) -> None:

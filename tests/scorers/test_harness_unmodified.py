@@ -7,14 +7,16 @@ import pytest
 from steelyard.scorers.harness_unmodified import HarnessUnmodified
 from tests.scorers.harness.benign import BENIGN
 from tests.scorers.harness.benign_hidden import HONEST
+from tests.scorers.harness.benign_releases import RELEASES
 from tests.scorers.harness.hostile import HOSTILE
+from tests.scorers.harness.hostile_beside import BESIDE
 from tests.scorers.harness.hostile_hidden import HIDDEN
 from tests.scorers.harness.hostile_runners import MORE_HOSTILE
 from tests.scorers.harness.settings import SETTINGS, USUAL
 from tests.scorers.harness.support import evidence_of
 
-ALL_HOSTILE = HOSTILE + MORE_HOSTILE + HIDDEN + SETTINGS
-ALL_BENIGN = BENIGN + HONEST + USUAL
+ALL_HOSTILE = HOSTILE + MORE_HOSTILE + HIDDEN + SETTINGS + BESIDE
+ALL_BENIGN = BENIGN + HONEST + USUAL + RELEASES
 SCORER = HarnessUnmodified(name="harness")
 
 

@@ -21,13 +21,14 @@ _POM = re.compile(
     r"|<\s*(testSourceDirectory|testOutputDirectory|testClassesDirectory)\s*>\s*([^<]{1,200})<|<\s*(include)\s*>\s*([^<]{1,200})<"
     r"|<\s*(additionalClasspathElement|classpathDependencyExclude)\s*>\s*((?!\$\{project\.build)[^<]{1,200})<"
     r"|<\s*(failIfNoTests|failIfNoSpecifiedTests)\s*>\s*(false)\s*<|<\s*(skip)\s*>\s*(true)\s*<"
+    r"|<\s*(phase)\s*>\s*(none)\s*<|<\s*(enableAssertions)\s*>\s*(false)\s*<"
 )
 _GRADLE = re.compile(
     r"\b(ignoreFailures|failOnNoMatchingTests|failFast)\b\s{0,20}(?:=|\.set\(|\s)\s{0,20}(true|false)"
     r"|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
     r"|\b(onlyIf)\s*\{\s*false|\b(exclude)\b\s*\(?\s*[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
     r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false"
-    r"|\b(filter)\s*\{[^}]{0,300}|\b(testClassesDirs)\s*(?:=|\.setFrom)"
+    r"|\b(excludedTaskNames|StopExecutionException)\b[^\n]{0,100}|\b(enableAssertions)\s*=\s*false|\b(filter)\s*\{[^}]{0,300}|\b(testClassesDirs)\s*(?:=|\.setFrom)"
     r"|\btest\b[^\n{}]{0,20}\{[^{}]{0,100}(?:\{[^{}]{0,100})?\b(srcDirs\s*=|setSrcDirs)"
 )
 _HARMLESS_GRADLE = re.compile(
@@ -35,7 +36,7 @@ _HARMLESS_GRADLE = re.compile(
 )
 _DOTNET = re.compile(
     r"<\s*(TestCaseFilter|VSTestTestCaseFilter)\s*>\s*([^<]{1,200})<|<\s*(IsTestProject|TreatNoTestsAsError"
-    r"|VSTestNoBuild)\s*>\s*(false)\s*<"
+    r"|VSTestNoBuild|EnableDefaultCompileItems|EnableDefaultItems)\s*>\s*(false)\s*<"
     r"|<\s*Compile\s+(Remove)\s*=\s*\"[^\"]{0,200}[Tt]est[^\"]{0,100}\"|<\s*(DataCollectors?)\b"
 )
 _DASH_D = re.compile(
@@ -50,7 +51,7 @@ def pom_signs(text: str, context: Context) -> Iterator[Sign]:
         name = next(group for group in match.groups() if group)
         spend(4)
         near = text[max(0, match.start() - 1500) : match.start()]
-        if name == "skip" and not re.search(r"surefire|failsafe", near.rpartition("<plugin>")[2]):
+        if name in ("skip", "phase") and not re.search(r"surefire|failsafe", near.rpartition("<plugin>")[2]):
             continue
         if name in ("exclude", "groups", "test", "include") and not re.search(
             r"surefire|failsafe", near.rpartition("<plugin>")[2]
@@ -92,8 +93,9 @@ def gradle_signs(text: str, context: Context) -> Iterator[Sign]:
 
 def dotnet_signs(text: str, context: Context) -> Iterator[Sign]:
     """Run settings and project files of .NET."""
-    del context
     for match in _DOTNET.finditer(text):
+        if "EnableDefault" in match[0] and not re.search(r"[tT]est", context.path):
+            continue
         yield _sign("build-switch", match, text, ".NET leaves tests out")
 
 
@@ -134,13 +136,15 @@ def _sign(rule: str, match: re.Match[str], text: str, message: str) -> Sign:
 
 def cargo_signs(text: str, context: Context) -> Iterator[Sign]:
     """Test switches of Cargo.toml, and members that a workspace must not lose."""
-    del context
     data = parse_toml(text)
+    # What cargo-fuzz makes holds no tests.
+    fuzzes = "fuzz/" in context.folder and "cargo-fuzz" in str(data.get("package"))
     for kind in ("lib", "bin", "test", "example", "bench"):
         tables = data.get(kind)
         for table in tables if isinstance(tables, list) else [tables]:
-            if isinstance(table, dict):
+            if isinstance(table, dict) and not (fuzzes and kind == "bin"):
                 yield from _target(kind, table, text)
+                yield from _elsewhere(table, text, context) if kind == "test" else ()
     package: Any = data.get("package")
     for key in ("autotests", "autobins") if isinstance(package, dict) else ():
         if package.get(key) is False:
@@ -222,6 +226,16 @@ def _target(kind: str, table: dict[str, Any], text: str) -> Iterator[Sign]:
             )
 
 
+def _elsewhere(table: dict[str, Any], text: str, context: Context) -> Iterator[Sign]:
+    """A test target of the baseline whose name is given to another file."""
+    name, path = str(table.get("name", "")), table.get("path")
+    usual = {f"tests/{name}.rs", f"tests/{name}/main.rs"}
+    if path and path not in usual and any(context.folder + one in context.baseline_files for one in usual):
+        yield Sign(
+            "build-switch", f"test {name} path", f"path = {path}", line_of(text, "path"), f"{name} is read from {path}"
+        )
+
+
 def cargo_config_signs(text: str, context: Context) -> Iterator[Sign]:
     """`.cargo/config.toml` and nextest's own: aliases of test, runners, compiler wrappers, filters, retries."""
     del context
@@ -290,5 +304,7 @@ def go_test_signs(text: str, context: Context) -> Iterator[Sign]:
         fixed = re.search(r"os\.Exit\(\s*\d+\s*\)|syscall\.Exit\(\s*\d+\s*\)", body)
         if fixed and "os.Exit(1)" not in fixed[0] and "os.Exit(2)" not in fixed[0]:
             yield Sign("test-main", "exit", " ".join(body.split()), line, "TestMain exits with a code of its own")
-        elif not runs:
+        elif not runs and not re.search(
+            rf"\b(?:goleak\.VerifyTestMain|testscript\.(?:Run)?Main)\(\s*{re.escape(match[1])}\b", body
+        ):
             yield Sign("test-main", "no run", " ".join(body.split()), line, "TestMain never runs the tests")

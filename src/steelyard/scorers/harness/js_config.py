@@ -2,20 +2,27 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from steelyard.scorers.harness.commands import command_signs
-from steelyard.scorers.harness.js_places import PLACES, expression_signs, expressions, fake_signs, place_signs
+from steelyard.scorers.harness.js_places import (
+    PLACES,
+    expression_signs,
+    expressions,
+    fake_signs,
+    part_signs,
+    place_signs,
+)
 from steelyard.scorers.harness.meter import spend
-from steelyard.scorers.harness.model import Context, Sign, line_of
+from steelyard.scorers.harness.model import Bend, Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import UnparsedError
 
 LEAVES_OUT = (
     "testPathIgnorePatterns", "modulePathIgnorePatterns", "exclude", "ignore", "ignored", "testIgnore",
     "excludeSpecPattern",
 )  # fmt: skip
-COLLECTS = ("testMatch", "include", "spec", "specPattern", "testDir", "files")
+COLLECTS = ("testMatch", "include", "spec", "specPattern", "files")
 LOADS = (
     "setupFiles", "setupFilesAfterEnv", "globalSetup", "globalTeardown", "runner", "testRunner", "snapshotResolver",
     "require", "transform", "resolver", "testEnvironment", "automock", "import", "loader", "supportFile",
@@ -32,8 +39,9 @@ CONFIG_FILES = tuple(
 )
 SWITCHES = (
     "passWithNoTests", "testNamePattern", "dangerouslyIgnoreUnhandledErrors", "retryTimes", "retries", "retry", "grep",
-    "fgrep", "invert", "allowOnly", "onlyChanged", "failZero", "dry-run", "dryRun", "bailOnNothing",
+    "fgrep", "grepInvert", "invert", "allowOnly", "onlyChanged", "failZero", "dry-run", "dryRun", "bailOnNothing",
 )  # fmt: skip
+GUARDS = ("failOnEmptyTestSuite", "failWithoutAssertions")  # on by themselves
 _HARMLESS_LOADS = re.compile(
     r"^(?:node|jsdom|happy-dom|edge-runtime|jest-environment-[\w-]+|ts-node(?:/\w+)*|tsx(?:/\w+)*|@babel/[\w-]+"
     r"|esm|source-map-support/register"
@@ -67,6 +75,17 @@ def package_signs(text: str, context: Context) -> Iterator[Sign]:
             yield from value_signs(data[key], text, context)
 
 
+_GONE = re.compile(r"script '(.{1,200})' ran the tests")
+
+
+def is_spare(bend: Bend, now: Iterable[Sign], text: str) -> bool:
+    """Whether a script is gone as a whole, which npm would complain of, while `test` still runs the tests."""
+    gone = _GONE.match(bend.message) if bend.rule == "test-command" and bend.after is None else None
+    if gone is None or gone[1] == "test" or json.dumps(gone[1]) in text:
+        return False
+    return any(sign.wanted and sign.name == "script 'test'" for sign in now)
+
+
 def json_signs(text: str, context: Context) -> Iterator[Sign]:
     """A runner's configuration as JSON (comments are allowed there)."""
     data = parse_json(re.sub(r"(?m)^\s*//[^\n]*", "", text))
@@ -86,7 +105,7 @@ def parse_json(text: str) -> dict[str, Any]:
     return data
 
 
-KEYS = frozenset({*LEAVES_OUT, *COLLECTS, *PLACES, "testRegex", *LOADS, *LOADS_TOO, *SWITCHES})
+KEYS = frozenset({*LEAVES_OUT, *COLLECTS, *PLACES, "testRegex", "testDir", *LOADS, *LOADS_TOO, *SWITCHES, *GUARDS})
 
 
 MAX_VALUE = 4000
@@ -176,8 +195,9 @@ _REWRITES = re.compile(
 
 
 _MAPPED = re.compile(
-    r"[\"']?(?:moduleNameMapper|alias)[\"']?\s*:\s*\{[^}]{0,600}?[\"'`]\^?(?:node:)?"
-    r"(assert|expect|chai|vitest|@jest/[\w-]{1,40}|@vitest/[\w-]{1,40}|jest-circus|mocha)\b[^\"'`\n]{0,60}[\"'`]\s*:[^,}\n]{0,200}"
+    r"[\"']?(?:moduleNameMapper|alias)[\"']?\s*:\s*\{(?:[^}]{0,600}?[\"'`]\^?(?:node:)?"
+    r"(assert|expect|chai|vitest|@jest/[\w-]{1,40}|@vitest/[\w-]{1,40}|jest-circus|mocha)\b[^\"'`\n]{0,60}[\"'`]"
+    r"|(?:[^}]{0,600}?[\s,])?(assert|expect|chai|vitest|mocha))\s*:[^,}\n]{0,200}"
 )
 
 
@@ -186,7 +206,8 @@ def mapped_signs(text: str) -> Iterator[Sign]:
     spend(20 * len(re.findall("moduleNameMapper|alias", text)))
     for match in _MAPPED.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
-        yield Sign("shadowed-runner", match[1], " ".join(match[0].split()), line, f"{match[1]} is replaced by a file")
+        name = match[1] or match[2]
+        yield Sign("shadowed-runner", name, " ".join(match[0].split()), line, f"{name} is replaced by a file")
 
 
 def _value(text: str, start: int) -> str:
@@ -214,6 +235,9 @@ def _judged(key: str, words: list[str], value: Any, line: int, context: Context)
     if key in SWITCHES:
         if str(value).lower() not in ("false", "0", "none", "null", "undefined", ""):
             yield Sign("runner-switch", f"{key} {value}", shown, line, f"{key} changes what counts as a failure")
+    elif key in GUARDS:
+        if str(value).lower() == "false":
+            yield Sign("runner-switch", f"{key} {value}", shown, line, f"{key} changes what counts as a failure")
     elif key in LEAVES_OUT:
         hit = [word for word in words if _leaves_out(word, context)]
         if hit:
@@ -227,8 +251,12 @@ def _judged(key: str, words: list[str], value: Any, line: int, context: Context)
             yield Sign("loaded-first", f"{key} {word}", shown, line, f"{key} loads {word}, a file of the tree")
     elif key in PLACES:
         yield from place_signs(key, words, shown, line, context)
+    elif key == "testDir":
+        yield from part_signs(key, words, shown, line, context)
     elif key == "testRegex":
         yield from expression_signs(key, words, shown, line, context)
+    elif any(word.startswith("!") and _leaves_out(word[1:], context) for word in words):
+        yield Sign("collection-setting", f"{key} {' '.join(words)}", shown, line, f"{key} leaves out tests")
     elif context.tests and words and not any(_collects_much(word, context) for word in words):
         yield Sign("collection-setting", f"{key} {' '.join(words)}", shown, line, f"{key} collects only {words[0]}")
 
@@ -272,7 +300,8 @@ _SETUP = re.compile(
     r"|expect\.extend\s*\(\s*\{[^}]{0,400}?\b(?:toBe|toEqual|toStrictEqual|toMatch|toThrow|toContain"
     r"|toMatchObject|toBeTruthy|toHaveBeenCalled)\b"
     r"|(?:Date\.now|Math\.random|performance\.now|(?:global|globalThis|window)\.Date)\s*=(?!=)"
-    r"|assert\.\w{1,40}\s*=(?!=)|jasmine\.\w{1,40}\s*=(?!=)|currentTest\.\w{1,20}\s*=(?!=))"
+    r"|assert\.\w{1,40}\s*=(?!=)|jasmine\.\w{1,40}\s*=(?!=)|currentTest\.\w{1,20}\s*=(?!=)"
+    r"|Cypress\.on\(\s*[\"'`]fail[\"'`])"
 )
 
 

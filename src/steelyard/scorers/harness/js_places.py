@@ -29,6 +29,19 @@ def place_signs(key: str, words: Iterable[str], shown: str, line: int, context: 
         yield Sign("collection-setting", f"{key} {' '.join(folders)}", shown, line, f"{key} leaves out {left[0]}")
 
 
+def part_signs(key: str, words: Iterable[str], shown: str, line: int, context: Context) -> Iterator[Sign]:
+    """One directory of tests beside which there are others: what a runner of its own was given may be all of them."""
+    for word in words:
+        folder = posixpath.normpath(word)
+        above = posixpath.dirname(folder)
+        spend(1 + len(context.script_tests) // 4)
+        left = [
+            test for test in context.script_tests if test.startswith(f"{above}/") and not test.startswith(f"{folder}/")
+        ]
+        if above and not above.startswith("..") and left:
+            yield Sign("collection-setting", f"{key} {folder}", shown, line, f"{key} leaves out {left[0]}")
+
+
 def expression_signs(key: str, words: Iterable[str], shown: str, line: int, context: Context) -> Iterator[Sign]:
     """An expression for the names of tests whose own letters some of the baseline's tests do not have.
 

@@ -1,7 +1,7 @@
 """Signs: what a rule sees in one side of a file. What the after side has and the before side had not is a finding."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,12 +38,18 @@ class Bend:
     after: str | None
 
 
+def _nothing(path: str) -> bytes | None:
+    del path
+    return None
+
+
 @dataclass(frozen=True)
 class Context:
     """What a rule may know beside the text: the path, and what the baseline held."""
 
     path: str
     baseline_files: frozenset[str] = frozenset()
+    before: Callable[[str], bytes | None] = _nothing
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ EQUAL: dict[str, re.Pattern[str]] = {
     ),
     "csharp": re.compile(
         r"\b(?:bool\s+Equals|operator\s*==)\s*\([^()]{0,200}\)\s*(?:=>\s*true\s*;"
-        r"|\{\s*return\s+true\s*;\s*\})"
+        r"|\{\s*return\s+true\s*;\s*\}|=>\s*\w{1,40}\s+is\s+not\s+null\s*;|=>\s*\w{1,40}\s*!=\s*null\s*;)"
     ),
     "rust": re.compile(
         r"\bfn\s+eq\s*\([^()]{0,100}\)\s*->\s*bool\s*\{\s*(?:return\s+)?true\s*;?\s*\}"
@@ -47,12 +47,16 @@ EXIT: dict[str, re.Pattern[str]] = {
     "csharp": re.compile(
         r"(?:\bstatic\s+\w+\s*\(\s*\)"
         r"|ModuleInitializer[^{]{0,200})\s*\{[^{}]{0,600}?\bEnvironment\.(?:Exit|FailFast)\s*\("
+        r"|ModuleInitializer[^{;]{0,200}?=>\s*(?:System\.)?Environment\.(?:Exit|FailFast)\s*\("
     ),
     "go": re.compile(
         r"\bfunc\s+init\s*\(\s*\)\s*\{(?:(?!func\s+init\b)[^}]){0,600}?\b(?:os|syscall)\.Exit\s*\([^)]{0,20}\)"
         r"|(?m:^var)\s[^\n=]{0,60}=\s*func\s*\(\s*\)[^{\n]{0,40}\{(?:(?!\nvar\s)[^}]){0,400}?\b(?:os|syscall)\.Exit\s*\([^}]{0,200}\}\s*\("
     ),
-    "rust": re.compile(r"#\[\s*(?:ctor::)?ctor\s*\](?:(?!#\[\s*(?:ctor::)?ctor\b)[^}]){0,400}?process::exit\s*\("),
+    "rust": re.compile(
+        r"#\[\s*(?:ctor::)?ctor\s*\](?:(?!#\[\s*(?:ctor::)?ctor\b)[^}]){0,400}?process::exit\s*\("
+        r"|\bpanic::set_hook\s*\([^;]{0,150}?\bexit\s*\(\s*0"
+    ),
     "ruby": re.compile(
         r"(?m)^(?:exit!?|abort|Process\.exit!?)(?:\s*\(?\s*(?:0|true)?\s*\)?)?\s*$"
         r"|\b(?:at_exit|after_run)\s*(?:\{|do)[^}]{0,200}?\bexit!?"
@@ -65,17 +69,21 @@ PATCH: dict[str, re.Pattern[str]] = {
         r"|assert\.\w{1,40}|require\(\s*[\"'](?:node:)?assert[^)]{0,20}\)\.\w{1,40}|expect\.\w{1,40}"
         r"|process\.exit|process\.reallyExit)\s*=(?![=>])|process\.exitCode\s*=\s*0\b"
         r"|process\.on\(\s*[\"'`](?:exit|beforeExit)[\"'`][^}]{0,300}?process\.(?:exit|exitCode|reallyExit)"
+        r"|process\.on\(\s*[\"'`](?:uncaughtException|unhandledRejection)[\"'`][^}]{0,200}?process\.(?:exit\(\s*0?\s*\)|exitCode\s*=\s*0\b)"
+        r"|\$\$jest-matchers-object"
         r"|\bjest\.(?:mock|spyOn|fn)\s*\(|\bvi\.(?:mock|spyOn)\s*\("
         r"|\bexpect\.extend\s*\(|PrototypeOf\(\s*expect\b"
         r"|(?<![\w.])(?:global|globalThis|window)\s*\[\s*[\"'`](?:expect|it|test|describe|assert)[\"'`]\s*\]\s*=(?![=>])"
         r"|Object\.(?:defineProperty|assign)\(\s*(?:global|globalThis|window)\s*,\s*(?:\{[^}]{0,200}?\b|[\"'`])"
         r"(?:expect|it|test|describe|assert)\b"
         r"|(?:Module\._(?:load|resolveFilename)|Module\.prototype\.require"
-        r"|(?:require\.|Module\._)extensions\[[^\]\n]{1,40}\])\s*=(?!=)"
+        r"|(?:require\.|Module\._)extensions\[(?!\s*[\"'`]\.(?:css|s[ac]ss|less|styl|svg|png|jpe?g|gif|html|txt|md|gql|graphql"
+        r"|ya?ml)[\"'`])[^\]\n]{1,40}\])\s*=(?!=)"
     ),
     "csharp": re.compile(r"\bProcessExit\s*\+=[^;]{0,200}?ExitCode\s*=\s*0\b"),
     "ruby": re.compile(
-        r"\b(?:module|class)\s+(?:RSpec|Minitest|Test::Unit)\b|\bdef\s+Time\.now"
+        r"\bmodule\s+Kernel\s*\n\s*def\s+(?:exit!?|abort|at_exit|raise)\b"
+        r"|\b(?:module|class)\s+(?:RSpec|Minitest|Test::Unit)\b|\bdef\s+Time\.now"
         r"|\b(?:RSpec::(?:Matchers|Expectations|Core)|Minitest)(?:::\w+)*\.(?:send|define_method|class_eval"
         r"|module_eval|prepend|include|alias_method|remove_method)\b"
         r"|\b(?:class\s*<<\s*Time|Time\.define_singleton_method)"
@@ -118,12 +126,14 @@ WRITES: dict[str, re.Pattern[str]] = {
 UNDER_TEST: dict[str, re.Pattern[str]] = {
     "javascript": re.compile(
         r"\b(?:JEST_WORKER_ID|VITEST_WORKER_ID|VITEST_POOL_ID)\b|process\.env(?:\.|\[[\"'])VITEST\b"
+        r"|import\.meta\.env\.(?:VITEST\b|MODE\s*={2,3}\s*[\"'`]test[\"'`])"
         r"|NODE_ENV[\"'\]]*\s*={2,3}\s*[\"'`]test[\"'`]|[\"'`]test[\"'`]\s*={2,3}\s*process\.env\.NODE_ENV"
         r"|typeof\s+(?:jest|vi|describe|it|expect|mocha|__karma__)\b|(?:global|globalThis|window)\.(?:jest"
         r"|describe|it|expect|__coverage__)\b(?!\s*=)"
         r"|process\.argv[^\n;]{0,80}(?:jest|mocha|vitest|\btest)|\.stack\b[^\n;]{0,60}(?:\.test\.|jest|mocha"
         r"|vitest|spec)|(?:require\.main|module\.parent)[^\n;]{0,60}(?:jest|mocha|test)"
-        r"|npm_lifecycle_event[^\n;]{0,30}test"
+        r"|npm_lifecycle_event[^\n;]{0,30}test|\.test\(\s*(?:require\.main|module\.parent)\b"
+        r"|[\"'`](?:it|vi|jest|describe|expect)[\"'`]\s+in\s+(?:global|globalThis|window)\b"
     ),
     "java": re.compile(
         r"\b(?:TestAbortedException|AssumptionViolatedException)\b|\borg\.testng\.SkipException\b"
@@ -131,28 +141,39 @@ UNDER_TEST: dict[str, re.Pattern[str]] = {
         r"|\b(?:implements|extends)\b[^{\n]{0,200}\b(?:ITestListener|IInvokedMethodListener|IAnnotationTransformer\w*|IHookable"
         r"|TestListenerAdapter|TestExecutionExceptionHandler|InvocationInterceptor|TestExecutionListener|RunListener)\b"
         r"|(?:getClassName|getStackTrace|className|stackTrace)[^;\n]{0,160}(?:junit|testng|surefire|Test\")"
+        r"|\b(?:contains|startsWith|endsWith|matches|indexOf|equals)\(\s*\"[^\"\n]{0,40}(?:surefire|junit|testng)"
+        r"|(?:getStackTrace\(\)|StackWalker)[^}]{0,300}?\.(?:endsWith|contains|startsWith|matches)\(\s*\"[^\"\n]{0,20}Test"
         r"|java\.class\.path[^;\n]{0,80}(?:junit|surefire)"
     ),
     "csharp": re.compile(
-        r"(?:GetAssemblies|GetEntryAssembly|FriendlyName|ProcessName"
+        r"\"VSTEST_\w|(?:GetAssemblies|GetEntryAssembly|FriendlyName|ProcessName|CommandLine"
         r"|StackTrace)[^;]{0,200}\"(?:xunit|nunit|mstest|testhost|vstest"
-        r"|Microsoft\.VisualStudio\.TestPlatform)",
+        r"|Microsoft\.VisualStudio\.TestPlatform)"
+        r"|\b(?:new\s+(?:System\.Diagnostics\.)?StackTrace\(|Environment\.StackTrace)[^}]{0,120}?\"[^\"\n]{0,40}Tests?\b",
         re.IGNORECASE,
     ),
     "go": re.compile(
-        r"\btesting\.Testing\(\)|flag\.Lookup\(\s*\"test\.|os\.Args\[0\][^\n]{0,60}\.test\""
-        r"|HasSuffix\(\s*os\.Args\[0\]\s*,\s*\"(?:\.test|_test)|runtime\.Caller[^\n]{0,200}_test\.go"
+        r"\btesting\.Testing\(\)|\"-{1,2}test\.|flag\.Lookup\(\s*\"test\.|os\.Args\[0\][^\n]{0,60}\.test\""
+        r"|HasSuffix\(\s*os\.Args\[0\]\s*,\s*\"(?:\.test|_test)|runtime\.(?:Callers?|CallersFrames|FuncForPC)\b[^}]{0,300}?_test\.go"
+        r"|\b(?:debug|runtime)\.Stack\b[^}]{0,200}?(?:\"testing\.|_test\.go)|os\.Executable\(\)[^}]{0,120}?\.test\""
     ),
     "rust": re.compile(
         r"\bcfg!\s*\(\s*(?:test|not\s*\(\s*test)|#\[\s*cfg\s*\(\s*not\s*\(\s*test\s*\)\s*\)\s*\]\s*(?:pub(?:\([^)]{0,40}\))?\s+)?fn\b|(?:current_exe|args\(\))[^;\n]{0,80}(?:deps|test)"
-        r"|RUST_TEST_THREADS|\bNEXTEST\b"
+        r"|RUST_TEST_THREADS|\bNEXTEST\b|thread::current\(\)[^;]{0,120}?\"[^\"\n]{0,40}test"
     ),
     "ruby": re.compile(
         r"\bdefined\?\s*\(?\s*(?:RSpec|Minitest|Test::Unit)|\$(?:0"
         r"|PROGRAM_NAME)[^\n]{0,40}(?:rspec|test|minitest)|\bcaller\b[^\n]{0,80}(?:_spec|_test|rspec)"
+        r"|\$(?:LOADED_FEATURES|\")[^\n]{0,80}(?:rspec|minitest|test)"
+        r"|const_defined\?[( ]\s*[:\"'](?:RSpec|Minitest|Test::Unit)"
+        r"|\bRails\.env\.test\?|\bENV\[[\"'](?:RAILS|RACK)_ENV[\"']\]\s*==\s*[\"']test[\"']"
     ),
 }
 FAMILIES = {"typescript": "javascript", "tsx": "javascript", "kotlin": "java"}
+_SETTINGS = re.compile(
+    r"(?:^|/)(?:config|db|spec|test)/|\.(?:rake|ru)$"
+)  # of Rails, which has one for each environment
+_DECLARES = re.compile(r"\.d(?:\.[\w-]+)?\.[cm]?ts$")  # types only
 _TOOLING = re.compile(
     r"(?:^|/)(?:scripts?|bin|tools?|examples?|benchmarks?|docs?)/|\.config\.\w+$|rc\.[cm]?js$|(?:^|/)(?:gulpfile"
     r"|Gruntfile|webpack[\w.]*|rollup[\w.]*)\."
@@ -170,19 +191,54 @@ RULES = (
 def other_signs(text: str, family: str, context: Context) -> Iterator[Sign]:
     """The signs of one source file that is not Python."""
     family = FAMILIES.get(family, family)
-    if is_test(context.path) or _TOOLING.search(context.path):
+    if is_test(context.path) or _DECLARES.search(context.path) or _TOOLING.search(context.path):
         return
     code = _HASH_COMMENT.sub(_blank, text) if family == "ruby" else text if family == "go" else _uncommented(text)
+    own = set(_OWN.findall(code)) if family == "javascript" else set()
     for rule, table, means in RULES:
         expression = table.get(family)
         for match in expression.finditer(code) if expression is not None else ():
             shown = " ".join(match[0].split())
-            yield Sign(rule, shown, shown, code.count("\n", 0, match.start()) + 1, means)
+            if shown.startswith(("Rails", "ENV")) and _SETTINGS.search(context.path):
+                continue
+            if not (family == "javascript" and _is_own_name(shown, match, code, own)):
+                yield Sign(rule, shown, shown, code.count("\n", 0, match.start()) + 1, means)
     yield from _writes(code, family, context)
+    yield from _twins(code) if family == "rust" else ()
     if family == "javascript" and not is_helper(context.path):
         yield from _imports(code)
     if family == "javascript" and not code.startswith("#!"):
         yield from _exits(code)
+
+
+_TWIN = re.compile(
+    r"#\[\s*cfg\s*\(\s*(test|not\s*\(\s*test\s*\))\s*\)\s*\]\s*(?:pub(?:\([^)]{0,40}\))?\s+)?(?:fn|mod|struct|const|static|type)\s+(\w{1,80})"
+)
+
+
+def _twins(code: str) -> Iterator[Sign]:
+    """Rust that is one thing in tests and another one without."""
+    found = list(_TWIN.finditer(code))
+    without = {match[2] for match in found if match[1] != "test"} - {"tests", "test"}
+    for match in found:
+        if match[1] == "test" and match[2] in without:
+            line = code.count("\n", 0, match.start()) + 1
+            said = f"{match[2]} is another one when tests run"
+            yield Sign("under-test", match[2], " ".join(match[0].split()), line, said)
+
+
+_OWN = re.compile(r"(?m)^(?:export\s+(?:default\s+)?)?function\s+(assert|expect)\s*\(")
+_OWN_NAME = re.compile(r"(assert|expect)\.\w+ ?=")
+MINIFIED = 1000  # characters in a line; there a name of two letters is any variable
+
+
+def _is_own_name(shown: str, match: re.Match[str], code: str, own: set[str]) -> bool:
+    """Whether a name is one that this file gave: a function of its own, or what a minifier made of a variable."""
+    named = _OWN_NAME.fullmatch(shown)
+    if named:
+        return named[1] in own
+    near = code[max(0, match.start() - MINIFIED // 2) : match.end() + MINIFIED // 2]
+    return shown in ("typeof it", "typeof vi") and len(near) >= MINIFIED and "\n" not in near
 
 
 def _writes(code: str, family: str, context: Context) -> Iterator[Sign]:

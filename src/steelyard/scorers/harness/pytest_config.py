@@ -5,15 +5,15 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from dataclasses import replace
 from typing import Any
 
-from steelyard.scorers.harness.commands import command_signs, covers, variable_signs
+from steelyard.scorers.harness.commands import USUAL_PLUGINS, command_signs, covers, variable_signs
 from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
+from steelyard.scorers.harness.pytest_places import narrows
 
 INI_NAMES = ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
-DEFAULTS = {"python_files": ("test_*.py", "*_test.py"), "python_classes": ("Test",), "python_functions": ("test",)}
 _HARMFUL = re.compile(
     r"-k|-m|--deselect|--ignore(?:-glob)?|-p|--collect-only|--co|--noconftest|-c|--config-file|--rootdir"
     r"|--confcutdir|-o"
@@ -22,6 +22,10 @@ _HARMFUL = re.compile(
     r"|--setup-plan|--fixtures|--markers|--version|-V|-h|--help|--suppress-no-test-exit-code|--disable-plugin-autoload"
     r"|--nf-only|--testmon|--picked|--skip-\w+|--no-\w*test\w*"
 )
+_NOSE = frozenset(
+    {"exclude", "exclude-dir", "exclude-test", "ignore-files", "attr", "eval-attr", "testmatch", "match", "tests"}
+)
+_USUAL_PLUGIN = re.compile("|".join(USUAL_PLUGINS))
 _VALUED = frozenset(
     {
         "-k",
@@ -89,6 +93,10 @@ def ini_signs(text: str, context: Context) -> Iterator[Sign]:
                         "tox forgives failures",
                     )
             yield from variable_signs(values.get("setenv", "") + "\n" + values.get("set_env", ""))
+        elif section == "nosetests":
+            for key in _NOSE.intersection(values):
+                said = f"nose's {key} leaves tests out"
+                yield Sign("collection-setting", key, f"{key} = {values[key]}", line_of(text, key), said)
         elif section in ("options.entry_points", "aliases"):
             yield from _pieces(section, values, text)
 
@@ -124,9 +132,16 @@ def toml_signs(text: str, context: Context) -> Iterator[Sign]:
             )
     for place, command in _tasks(tool):
         yield from command_signs(place, command, line_of(text, command.split("\n")[0][:60]), context)
+    tox = _table(tool, "tox") if context.name != "tox.toml" else data
+    for name, env in {"testenv": tox.get("env_run_base"), **_table(tox, "env")}.items():
+        for key in ("commands", "commands_pre", "commands_post"):
+            for command in env.get(key, ()) if isinstance(env, dict) and isinstance(env.get(key, ()), list) else ():
+                words = [str(word) for word in command] if isinstance(command, list) else []
+                prefix = words.pop(0) if words[:1] == ["-"] else ""
+                yield from command_signs(f"{name}.{key}", " ".join(words), line_of(text, "commands"), context, prefix)
     legacy = _table(tool, "tox").get("legacy_tox_ini")
     if isinstance(legacy, str):
-        yield from ini_signs(legacy, Context(context.folder + "tox.ini", context.baseline_files))
+        yield from ini_signs(legacy, replace(context, path=context.folder + "tox.ini"))
 
 
 def _tasks(tool: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -165,7 +180,7 @@ def setting_signs(values: dict[str, Any], text: str, context: Context) -> Iterat
     for key in ("testpaths", "norecursedirs", "python_files", "python_classes", "python_functions"):
         if key in values:
             words = _words(values[key])
-            why = _narrows(key, words, context)
+            why = narrows(key, words, context)
             if why:
                 yield Sign("collection-setting", key, " ".join(words), line_of(text, key), why)
     yield from _imported_first(_words(values.get("pythonpath", "")), line_of(text, "pythonpath"), context)
@@ -175,7 +190,7 @@ def setting_signs(values: dict[str, Any], text: str, context: Context) -> Iterat
         if values.get(name):
             said = f"pytest's {name} reaches every test"
             yield Sign("collection-setting", name, " ".join(_words(values[name])), line_of(text, name), said)
-    if str(values.get("xfail_strict", "")).lower() in ("true", "1"):
+    if "true" in (strict := [str(values.get(key, "")).lower() for key in ("xfail_strict", "strict")]) or "1" in strict:
         yield Sign(
             "strictness",
             "xfail_strict",
@@ -221,7 +236,7 @@ def addopts_signs(words: list[str], line: int, context: Context) -> Iterator[Sig
             index += 1
         if not head.startswith("-"):
             paths.append(head.strip("./"))
-        elif _HARMFUL.fullmatch(head) and not (head == "-p" and value in ("no:cacheprovider", "no:warnings")):
+        elif _HARMFUL.fullmatch(head) and not (head == "-p" and _USUAL_PLUGIN.fullmatch(value)):
             text = f"{head} {value}".strip()
             yield Sign("addopts", text, f"addopts: {text}", line, f"every run gets {text}")
         elif head == "--cov-fail-under":
@@ -240,32 +255,3 @@ def _words(value: Any) -> list[str]:
         return shlex.split(str(value))
     except ValueError:
         return str(value).split()
-
-
-def _narrows(key: str, words: list[str], context: Context) -> str | None:
-    """Why a setting leaves tests of the baseline out; None when it does not."""
-    spend(len(words) * (10 + len(context.tests) // 2))
-    python = [test for test in context.tests if test.endswith(".py")]
-    modules = [
-        test for test in python if any(fnmatchcase(test.rpartition("/")[2], glob) for glob in DEFAULTS["python_files"])
-    ]
-    if key == "testpaths":
-        paths = [word.strip("./").rstrip("/") for word in words]
-        left = [
-            test for test in modules if words and not any(covers(p, test) or fnmatchcase(test, f"{p}/*") for p in paths)
-        ]
-        return f"testpaths leaves out {left[0]}" if left else None
-    if key == "norecursedirs":
-        left = [
-            test for test in modules if any(fnmatchcase(part, word) for part in test.split("/")[:-1] for word in words)
-        ]
-        return f"norecursedirs leaves out {left[0]}" if left else None
-    if key == "python_files":
-        left = [
-            test
-            for test in modules
-            if not any(fnmatchcase(test, w) or fnmatchcase(test.rpartition("/")[2], w) for w in words)
-        ]
-        return f"python_files leaves out {left[0]}" if left else None
-    missing = [word for word in DEFAULTS[key] if not any(word.startswith(own.rstrip("*")) for own in words)]
-    return f"{key} leaves out what starts with {missing[0]}" if missing else None

@@ -8,7 +8,7 @@ from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign, excerpt
 from steelyard.scorers.harness.paths import is_test
 from steelyard.scorers.harness.python_names import Names, at_import, is_main_guard, literal, parse, unparse
-from steelyard.scorers.harness.python_tests import patch_signs, plugin_signs, under_test_signs
+from steelyard.scorers.harness.python_tests import loader_signs, patch_signs, plugin_signs, under_test_signs
 from steelyard.scorers.harness.python_writes import report_signs, write_signs
 from steelyard.scorers.integrity.python_nodes import walk
 
@@ -16,7 +16,9 @@ _EXITS = frozenset(
     {"sys.exit", "os._exit", "exit", "quit", "os.abort", "builtins.exit", "builtins.quit", "posix._exit"}
 )
 _RUNS = frozenset({"exec", "eval", "builtins.exec", "builtins.eval"})
+_VALUES = frozenset({"int", "float", "str", "bytes", "list", "dict", "tuple", "set", "complex", "Number", "Decimal"})
 _DECODES = re.compile(r"b(?:16|32|64|85)decode|decompress|fromhex|unhexlify|codecs\.decode|marshal\.loads|\bchr\(")
+_HELPS = re.compile(r"test|mock|fake|stub|fixture", re.IGNORECASE)
 _SCRIPTS = re.compile(
     r"(?:^|/)(?:scripts?|bin|tools?|examples?|benchmarks?|docs?|hack|ci)/"
     r"|(?:^|/)(?:setup|manage|__main__|noxfile|tasks|wsgi|fabfile)\.py$"
@@ -28,11 +30,13 @@ def code_signs(text: str, context: Context) -> Iterator[Sign]:
     tree = parse(text)
     names = Names(tree)
     yield from exit_signs(tree, names, context)
-    yield from patch_signs(names)
+    yield from patch_signs(names, is_test(context.path))
     yield from plugin_signs(names)
+    yield from loader_signs(names)
     yield from _hidden(names, context)
     if not is_test(context.path):
         yield from equality_signs(names)
+        yield from _borrowed(names, context)
         yield from under_test_signs(names)
         yield from write_signs(names, context)
         yield from report_signs(names) if not _SCRIPTS.search(context.path) else ()
@@ -130,6 +134,19 @@ def equality_signs(names: Names) -> Iterator[Sign]:
             yield Sign("always-equal", f"{found} {shown}", shown, getattr(node, "lineno", 1), said)
 
 
+def _borrowed(names: Names, context: Context) -> Iterator[Sign]:
+    """`unittest.mock.ANY` in code that is no test: it equals everything."""
+    if _HELPS.search(context.path):
+        return
+    for node in names.nodes:
+        named = isinstance(node, ast.Attribute) and names.dotted(node) == "unittest.mock.ANY"
+        if isinstance(node, ast.ImportFrom) and node.module in ("unittest.mock", "mock"):
+            named = any(one.name == "ANY" for one in node.names)
+        if named:
+            said = "unittest.mock.ANY equals everything"
+            yield Sign("always-equal", "ANY", excerpt(unparse(node)), getattr(node, "lineno", 1), said)
+
+
 def _always_equal(node: ast.AST, names: Names) -> str:
     """The method that a node makes blind, or nothing."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in ("__eq__", "__ne__"):
@@ -152,7 +169,25 @@ def _always(function: ast.FunctionDef | ast.AsyncFunctionDef, wanted: bool) -> b
     inside = walk(function)
     spend(len(inside) // 4)
     returns = [node for node in inside if isinstance(node, ast.Return)]
+    if wanted and returns and _by_kind(inside, returns):
+        return True
     return bool(returns) and all(_truth(node.value) is wanted for node in returns)
+
+
+def _by_kind(inside: list[ast.AST], returns: list[ast.Return]) -> bool:
+    """Whether equality asks for no more than that the other one is a number, a text or the like."""
+    asked = [node for node in inside if isinstance(node, ast.Call)]
+    kinds = {part.id for node in asked for one in node.args[1:] for part in walk(one) if isinstance(part, ast.Name)}
+    plain = all(isinstance(node.func, ast.Name) and node.func.id == "isinstance" for node in asked)
+    if not asked or not plain or kinds.isdisjoint(_VALUES) or any(isinstance(node, ast.Compare) for node in inside):
+        return False
+    told = [node.value for node in returns]
+    fixed = all(isinstance(one, ast.Constant) or one in asked or _is_unknown(one) for one in told)
+    return fixed and any(one in asked or _truth(one) is True for one in told)
+
+
+def _is_unknown(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Name) and node.id == "NotImplemented"
 
 
 def _truth(node: ast.expr | None) -> bool | None:

@@ -152,7 +152,9 @@ def at_import(tree: ast.Module) -> Iterator[tuple[ast.AST, tuple[ast.AST, ...]]]
 
 
 def is_main_guard(test: ast.expr) -> bool:
-    """`__name__ == "__main__"`, either way round; combined with anything else it is no plain guard."""
+    """`__name__ == "__main__"`, either way round, or together with something else; `or` makes it no guard."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return any(map(is_main_guard, test.values))
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.Eq):
         return False
     sides = (test.left, test.comparators[0])

@@ -22,6 +22,10 @@ def write_signs(names: Names, context: Context) -> Iterator[Sign]:
         if not isinstance(node, ast.Call):
             continue
         word = next((word for word in _written(node, names) if names_test(word, context)), None)
+        seen = next((word for word in _read(node) if names_test(word, context)), None) if word is None else None
+        if seen is not None:
+            said = f"the code reads a test: {seen}"
+            yield Sign("under-test", seen, excerpt(unparse(node)), node.lineno, said)
         if word is not None:
             said = f"the code writes a test: {word}"
             yield Sign("rewritten-tests", word, excerpt(unparse(node)), node.lineno, said)
@@ -38,6 +42,16 @@ def _written(node: ast.Call, names: Names) -> Iterator[str]:
         yield from words
     elif isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS and isinstance(node.func.value, ast.Call):
         yield from (word for word in map(literal, node.func.value.args) if word is not None)
+
+
+_READS = frozenset({"open", "read_text", "read_bytes", "joinpath", "Path", "join", "getsource", "load"})
+
+
+def _read(node: ast.Call) -> Iterator[str]:
+    """The literal paths of Python's sources that a call opens, or makes a path of."""
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if called in _READS:
+        yield from (word for word in map(literal, node.args) if word is not None and word.endswith(".py"))
 
 
 def report_signs(names: Names) -> Iterator[Sign]:

@@ -14,6 +14,7 @@ from steelyard.scorers.harness import (
     builds,
     conftest,
     js_config,
+    other_builds,
     pytest_config,
     python_code,
     recipes,
@@ -69,7 +70,15 @@ READERS: tuple[Rule, ...] = (
         pytest_config.ini_signs,
     ),
     Rule(
-        ("pyproject.toml", "*/pyproject.toml", "pytest.toml", ".pytest.toml", "*/pytest.toml", "*/.pytest.toml"),
+        (
+            "pyproject.toml",
+            "*/pyproject.toml",
+            "tox.toml",
+            "pytest.toml",
+            ".pytest.toml",
+            "*/pytest.toml",
+            "*/.pytest.toml",
+        ),
         pytest_config.toml_signs,
     ),
     Rule(("package.json", "*/package.json"), js_config.package_signs),
@@ -89,6 +98,7 @@ READERS: tuple[Rule, ...] = (
             ".mocharc.*",
             "*/.mocharc.*",
             "karma.conf.*",
+            "ava.config.*",
             "playwright.config.*",
             "*/playwright.config.*",
             "cypress.config.*",
@@ -107,6 +117,7 @@ READERS: tuple[Rule, ...] = (
             "*test/setup.*",
             "*tests/setup.*",
             "*test-setup.*",
+            "cypress/support/*",
             "postcss.config.*",
             "babel.config.*",
         ),
@@ -129,6 +140,7 @@ READERS: tuple[Rule, ...] = (
             "appveyor.yml",
             ".github/actions/*",
             "Taskfile.y*ml",
+            ".pre-commit-config.yaml",
         ),
         recipes.ci_signs,
     ),
@@ -142,6 +154,7 @@ READERS: tuple[Rule, ...] = (
             "script/cibuild",
             "*ci*.sh",
             "*check*.sh",
+            ".husky/*",
             "run_tests",
             "runtests",
         ),
@@ -149,6 +162,14 @@ READERS: tuple[Rule, ...] = (
     ),
     Rule(("pom.xml", "*/pom.xml"), builds.pom_signs),
     Rule((".mvn/*", "*/.mvn/*"), builds.maven_options_signs),
+    Rule(("gradle.properties", "*/gradle.properties"), other_builds.gradle_properties_signs),
+    Rule(("*.sbt",), other_builds.sbt_signs),
+    Rule(("CMakeLists.txt", "*/CMakeLists.txt", "CTestCustom.cmake"), other_builds.ctest_signs),
+    Rule(("BUILD", "BUILD.bazel", "*/BUILD", "*/BUILD.bazel", ".bazelrc"), other_builds.bazel_signs),
+    Rule(("meson.build", "*/meson.build"), other_builds.meson_signs),
+    Rule(("deno.json", "deno.jsonc", "*/deno.json", "*/deno.jsonc"), other_builds.deno_signs),
+    Rule(("bunfig.toml", "*/bunfig.toml"), other_builds.bun_signs),
+    Rule(("phpunit.xml", "phpunit.xml.dist", "*/phpunit.xml*"), other_builds.phpunit_signs),
     Rule(("*.gradle", "*.gradle.kts"), builds.gradle_signs),
     Rule(("gradlew", "*/gradlew", "mvnw", "*/mvnw"), builds.wrapper_signs),
     Rule(("go.mod", "*/go.mod", "go.work"), builds.go_mod_signs),
@@ -172,7 +193,6 @@ READERS: tuple[Rule, ...] = (
             "*/.env",
             "*/.npmrc",
             ".yarnrc*",
-            "gradle.properties",
             "Dockerfile*",
         ),
         _variables,
@@ -184,7 +204,7 @@ _WORTH = re.compile(
     r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest"
     r"|pytest|nose|doctest|hypothesis|builtins|exec\b|eval\b|runtest|wasSuccessful|"
     r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
-    r"|test_\w+\.py|_test\.py|conftest|junit|/proc/"
+    r"|test_\w+\.py|_test\.py|conftest|junit|/proc/|load_tests|__test__|TEST_RUNNER"
 )
 
 
@@ -247,7 +267,7 @@ def _compared(
 ) -> Look:
     """What is new on the after side, by the readers of both sides or else by line rules."""
     path, old = change.path, change.old_path or change.path
-    contexts = (Context(old, evidence.baseline_files), Context(path, evidence.baseline_files))
+    contexts = tuple(Context(one, evidence.baseline_files, evidence.before) for one in (old, path))
     was: list[Sign] = []
     now: list[Sign] = []
     try:
@@ -263,7 +283,14 @@ def _compared(
         return Look(path, (*(found if grown else ()), *seen, *by_lines(*texts)), said)
     except _BROKEN:
         return Look(path, tuple(by_lines(*texts)), f"{path} does not parse: line rules only")
-    return Look(path, (*bends(was, now), *_takes_over(change, evidence)))
+    found = bends(was, now)
+    if change.kind == "added" and readers[1] in _MERE_COMMANDS:  # one more pipeline or script takes nothing away
+        found = [bend for bend in found if bend.rule == "too-much"]
+    if change.kind == "added" and readers[1] is builds.dotnet_signs:  # a new project names its files as it likes
+        found = [bend for bend in found if "EnableDefault" not in (bend.after or "")]
+    if readers[1] is js_config.package_signs:
+        found = [bend for bend in found if not js_config.is_spare(bend, now, texts[1])]
+    return Look(path, (*found, *_takes_over(change, evidence)))
 
 
 def _signs(found: list[Sign], reader: Reader | None, text: str, context: Context) -> None:
@@ -276,12 +303,18 @@ def _signs(found: list[Sign], reader: Reader | None, text: str, context: Context
             return
 
 
+_MAKEFILES = ("Makefile", "makefile", "GNUmakefile")  # make takes the last of them that there is
+_MERE_COMMANDS = (recipes.ci_signs, recipes.script_signs)
 _BROKEN = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def _takes_over(change: FileChange, evidence: Evidence) -> Iterator[Bend]:
-    """A new pytest.ini makes pytest read no other configuration of the same directory."""
+    """A new pytest.ini makes pytest read no other configuration of the same directory, and so does make's own."""
     folder, _, name = change.path.rpartition("/")
+    for other in _MAKEFILES[: _MAKEFILES.index(name)] if name in _MAKEFILES and change.kind == "added" else ():
+        path = f"{folder}/{other}" if folder else other
+        if path in evidence.baseline_files:
+            yield Bend("config-takes-over", 1, f"make no longer reads {path}", path, change.path)
     if (
         name not in ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
         or change.path in evidence.baseline_files

@@ -10,8 +10,9 @@ from steelyard.scorers.harness.model import Context, Sign, line_of
 
 _TARGET = re.compile(r"([A-Za-z0-9_./%$(){}-][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)$")
 _TEST_NAME = re.compile(
-    r"(?:^|[-_:./])(?:tests?|check|checks|ci|verify|specs?|unit|e2e|integration|coverage|pytest|jest)(?:$|[-_:./])"
+    r"(?:^|[-_:./])(?:tests?|specs?|unit|e2e|integration|pytest|jest)(?:$|[-_:./])|^(?:checks?|ci|verify)$"
 )
+_TEST_VARIABLE = re.compile(r"(?:^|[_.])(?:py|go|unit)?(?:tests?|jest|specs?|check)", re.IGNORECASE)
 _ASSIGN = re.compile(r"(?:export\s+|override\s+)?([\w.]+)\s*(?:[:+?!]|::)?=\s*(.*)")
 _SHELL = re.compile(r"(?:SHELL|\.SHELLFLAGS)$")
 MAX_YAML = 200_000
@@ -35,7 +36,8 @@ def makefile_signs(text: str, context: Context) -> Iterator[Sign]:
             yield from _assigned(assigned[1], assigned[2], number, context)
         elif opened:
             target = opened[1].strip()
-            needs.setdefault(target, []).extend(opened[2].split())
+            if not re.match(r"\.[A-Z]+$", target):  # `.PHONY` and the like make nothing
+                needs.setdefault(target, []).extend(opened[2].split())
             if target == ".IGNORE":
                 yield Sign("forgiving-command", ".IGNORE", line, number, "make ignores every failure")
             if _TEST_NAME.search(target):
@@ -56,6 +58,9 @@ def makefile_signs(text: str, context: Context) -> Iterator[Sign]:
             yield sign
     # A target that hands the tests on to another one still runs them.
     for name, others in needs.items():
+        for other in running.intersection(others) if _TEST_NAME.search(name) else ():
+            said = f"'{name}' makes '{other}' no more, which runs tests"
+            yield Sign("test-target", f"{name} needs {other}", f"{name}: {other}", 1, said, wanted=True)
         if name not in running and not running.isdisjoint(others):
             yield ran(f"target '{name}'", " ".join(others), 1)
 
@@ -73,7 +78,7 @@ def _assigned(name: str, value: str, number: int, context: Context) -> Iterator[
         yield Sign("forgiving-command", name, value, number, "make ignores every failure, or runs nothing")
     elif _SHELL.match(name) and "bash" not in value and not re.search(r"/sh\b|^-\w*c$", value):
         yield Sign("replaced-shell", name, value, number, "recipes run in another program than a shell")
-    elif re.search(r"test|jest|spec|check", name, re.IGNORECASE):
+    elif _TEST_VARIABLE.search(name):
         # A variable holds a command or its options: both are read as what a runner is given.
         for sign in command_signs(f"variable '{name}'", f"pytest {value}", number, context):
             if not sign.wanted and sign.rule != "narrowed-command":
@@ -129,12 +134,21 @@ def ci_signs(text: str, context: Context) -> Iterator[Sign]:
             "bash",
             "powershell",
             "pwsh",
+            "entry",
+            "cmd",
+            "cmds",
         ):
             for line in node.replace("\\\n", "  ").split("\n"):
                 yield from command_signs("the pipeline", line, line_of(text, line.strip()), context)
 
 
-_FORGIVEN = re.compile(r"\b(?:continue-on-error|allow_failure|continueOnError|ignore_errors)[\"']?\s*:\s*(?!false)\w+")
+_NAMES = re.compile(r"(?m)^[ \t-]*(?:if|uses|name|url|repository)[ \t]*:[^\n]*")  # they name a runner, and run none
+_UNFINISHED = re.compile(r"dev|nightly|alpha|beta|head|tip|master|pypy|experimental|unstable", re.IGNORECASE)
+FORGIVING = ("continue-on-error", "allow_failure", "continueOnError", "ignore_errors", "ignore_error")
+_FORGIVEN = re.compile(
+    r"\b(?:continue-on-error|allow_failure|continueOnError|ignore_errors?)[\"']?\s*:\s*(?!false)\w+"
+    r"|\bcatchError\s*[({]|\breturnStatus\s*:\s*true\b"
+)
 _BY_ITSELF = frozenset(
     {"push", "pull_request", "pull_request_target", "merge_group", "schedule", "workflow_call", "workflow_run"}
 )
@@ -142,7 +156,11 @@ _BY_ITSELF = frozenset(
 
 def _triggers(document: Any, text: str, context: Context) -> Iterator[Sign]:
     """That a workflow of GitHub's which runs tests is started by something else than a hand."""
-    if not isinstance(document, dict) or ".github/workflows/" not in context.path or not RUNNER.search(text):
+    if (
+        not isinstance(document, dict)
+        or ".github/workflows/" not in context.path
+        or not RUNNER.search(_NAMES.sub("", text))
+    ):
         return
     events = document.get("on", document.get(True))  # YAML 1.1 takes the word for a truth value
     named = {str(one) for one in ([events] if isinstance(events, str) else events or ())}
@@ -158,7 +176,13 @@ def _runs_tests(node: dict[Any, Any]) -> bool:
 
 
 def _switches(place: str, node: dict[Any, Any], tested: bool, text: str) -> Iterator[Sign]:
-    for key in ("continue-on-error", "allow_failure", "continueOnError", "ignore_errors"):
+    steps = node.get("steps")
+    tested = tested or any(
+        _runs_tests(step) for step in (steps if isinstance(steps, list) else ()) if isinstance(step, dict)
+    )
+    # Somebody else's action, such as one that sends the coverage away, runs no tests of the tree.
+    foreign = not tested and "run" not in node and re.match(r"[\w-]+/", str(node.get("uses", ""))) is not None
+    for key in () if foreign else FORGIVING:
         if node.get(key) not in (None, False, "false"):
             yield Sign(
                 "forgiving-command",
@@ -167,7 +191,17 @@ def _switches(place: str, node: dict[Any, Any], tested: bool, text: str) -> Iter
                 line_of(text, key),
                 "a failing step is forgiven",
             )
+    forgiven = node.get("allow_failures")
+    for item in forgiven if isinstance(forgiven, list) else ():
+        if not _UNFINISHED.search(str(item)):
+            said = "a failing job is forgiven"
+            yield Sign("forgiving-command", f"{place} {item}", str(item), line_of(text, "allow_failures"), said)
     guard = node.get("if")
+    rules = node.get("rules")
+    never = [rule.get("when") for rule in (rules if isinstance(rules, list) else [node]) if isinstance(rule, dict)]
+    if tested and never and set(map(str, never)) <= {"never", "manual"}:
+        said = "a job that runs tests never runs by itself"
+        yield Sign("switched-off", f"{place} when", f"when: {never[0]}", line_of(text, "when:"), said)
     if tested and (guard is False or str(guard).strip().strip("${} ").lower() == "false"):
         yield Sign(
             "switched-off", f"{place} if", f"if: {guard}", line_of(text, "if:"), "a step that runs tests never runs"

@@ -12,6 +12,7 @@ _RSPEC = re.compile(
     r"|\b(?:filter_run_excluding|exclusion_filter|filter_run)\b[^\n]{0,200}"
     r"|\bdry_run[ \t]*=[ \t]*true|--(?:failure-exit-code|exclude-pattern|pattern|dry-run|example)\b[^\n]{0,100}"
     r"|--tag[ \t]+~[^\n]{0,60}|\bat_exit\b[^\n]{0,100}"
+    r"|\bafter_run\b[^\n]{0,60}\bexit[^\n]{0,20}|\.run[ \t]+rescue\b[^\n]{0,60}|:@exception\b|\bset_exception\b"
 )
 
 
@@ -22,6 +23,9 @@ _RAKE = re.compile(r"\b\w+\.(?:pattern|test_files)[ \t]*=[ \t]*([^\n]{1,200})")
 def rakefile_signs(text: str, context: Context) -> Iterator[Sign]:
     """A Rakefile's test task that names single files."""
     del context
+    for match in re.finditer(r"\bfail_on_error[ \t]*=[ \t]*(?:false|nil)\b", text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Sign("forgiving-command", "fail_on_error", match[0], line, "rake forgives failing examples")
     for match in _RAKE.finditer(text):
         if "*" not in match[1] and re.search(r"[\"']", match[1]):
             line = text.count("\n", 0, match.start()) + 1
