@@ -102,7 +102,7 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
 
 
 def test_go_events() -> None:
-    """Tests and subtests by package; a package's own line and printed text are no tests."""
+    """Tests and subtests by package; its own line and printed text are no tests, but without that line none passed."""
     lines = [
         '{"Action":"run","Package":"shop","Test":"TestAdd"}',
         '{"Action":"output","Package":"shop","Test":"TestAdd","Output":"{\\"Action\\":\\"pass\\"}"}',
@@ -110,6 +110,7 @@ def test_go_events() -> None:
         '{"Action":"fail","Package":"shop","Test":"TestSub/case_1"}',
         '{"Action":"skip","Package":"shop/x","Test":"TestLater"}',
         '{"Action":"fail","Package":"shop"}',
+        '{"Action":"pass","Package":"left","Test":"TestEarly"}',
         "# shop [build failed]",
         "{" * 5000,
         '["pass"]',
@@ -119,6 +120,7 @@ def test_go_events() -> None:
         "shop::TestAdd": ["passed"],
         "shop::TestSub/case_1": ["failed"],
         "shop/x::TestLater": ["skipped"],
+        "left::TestEarly": ["failed"],
     }
 
 

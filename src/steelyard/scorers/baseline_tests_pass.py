@@ -17,7 +17,7 @@ from steelyard.scorers.harness.paths import RUNNER_FILES, TEST_FILES
 from steelyard.scorers.junit import Cases
 from steelyard.scorers.kept import kept, stamps, watched
 from steelyard.scorers.paths import Patterns, listed
-from steelyard.scorers.replant import Replant, baseline_plants, changed_now
+from steelyard.scorers.replant import Replant, baseline_plants, changed_now, laid_over
 from steelyard.scorers.runners import COMMANDS, PLACE, REPORTS, Framework, Ran, TestRun, run_tests
 
 SHOWN = 5
@@ -68,15 +68,16 @@ class BaselineTestsPass(Scorer):
         tests = self.tests or TEST_FILES
         ours = kept(evidence, (*tests, *RUNNER_FILES, *(self.config or ())))
         sources = watched(evidence, ours, tests)
+        aside, laid = laid_over(evidence, ours, {})
         place = Replant(sandbox)
         try:
             place.move_aside(now)
             place.lay(plants)
             run, written = self._watched_run(sandbox, sources)
             before = self._learnt(run)
-            place.take_up([path for path in plants if not ours(path)])
-            place.bring_back([path for path in now if not ours(path)])
-            place.lay({path: plant for path, plant in plants.items() if ours(path)})
+            place.take_up([path for path in plants if path not in laid])
+            place.bring_back([path for path in now if path not in aside])
+            place.lay(laid)
             after, written_now = self._watched_run(sandbox, sources)
         finally:
             sandbox.kill_all()

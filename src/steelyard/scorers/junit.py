@@ -101,12 +101,17 @@ def add(cases: Cases, name: str, outcome: Outcome) -> None:
         raise ReportError(f"the report names more than {MAX_CASES} tests")
 
 
-_GO = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+_GO: dict[str, Outcome] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 
 
 def read_go(lines: Iterable[str]) -> Cases:
-    """The tests of `go test -json`: package::test. Lines that are no events, such as build errors, are passed over."""
+    """The tests of `go test -json`: package::test. Lines that are no events, such as build errors, are passed over.
+
+    The test that runs when a process ends with 0 is said to pass. But then its package tells no end of its own, and
+    nothing in it has passed.
+    """
     cases: Cases = {}
+    ended: set[str] = set()
     for line in lines:
         if not line.startswith("{") or len(line) > 1_000_000:
             continue
@@ -114,10 +119,21 @@ def read_go(lines: Iterable[str]) -> Cases:
             event = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        action, test = event.get("Action"), event.get("Test")
-        if isinstance(test, str) and test and isinstance(action, str) and action in _GO:
-            add(cases, f"{event.get('Package', '')}::{test}", _GO[action])  # type: ignore[arg-type]  # its three values
-    return cases
+        action, test, package = event.get("Action"), event.get("Test"), str(event.get("Package", ""))
+        if not isinstance(action, str) or action not in _GO:
+            continue
+        if isinstance(test, str) and test:
+            add(cases, f"{package}::{test}", _GO[action])
+        else:
+            ended.add(package)
+    return {
+        name: outcomes if name.partition("::")[0] in ended else [_unended(one) for one in outcomes]
+        for name, outcomes in cases.items()
+    }
+
+
+def _unended(outcome: Outcome) -> Outcome:
+    return "failed" if outcome == "passed" else outcome
 
 
 _TARGET = re.compile(r"\s*(?:Running (?:unittests )?(\S+)|Doc-tests (\S+))")
