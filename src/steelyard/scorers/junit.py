@@ -13,6 +13,8 @@ from xml.parsers import expat
 Outcome = Literal["passed", "failed", "skipped"]
 Cases = dict[str, list[Outcome]]
 """Every outcome by test id; an id that was reported twice has two."""
+Places = dict[str, set[str]]
+"""The files that a report names by test id, where it names any."""
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_CASES = 200_000
@@ -26,11 +28,11 @@ class ReportError(Exception):
     """A report that can't be trusted or read; the message is one line for people."""
 
 
-def read_junit(data: bytes, cases: Cases | None = None) -> Cases:
-    """The test cases of one JUnit XML document, added to those that are known already."""
+def read_junit(data: bytes, cases: Cases | None = None, places: Places | None = None) -> Cases:
+    """The test cases of one JUnit XML document, added to those that are known already, and so their files."""
     if len(data) >= MAX_BYTES:
         raise ReportError(f"the report is larger than {MAX_BYTES // 1024 // 1024} MB")
-    reader = _Reader({} if cases is None else cases)
+    reader = _Reader({} if cases is None else cases, {} if places is None else places)
     try:
         reader.parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:
@@ -43,8 +45,10 @@ def read_junit(data: bytes, cases: Cases | None = None) -> Cases:
 class _Reader:
     """Follows the elements of one document; only its test cases and what came of them are kept."""
 
-    def __init__(self, cases: Cases) -> None:
+    def __init__(self, cases: Cases, places: Places) -> None:
         self.cases = cases
+        self.places = places
+        self._file = ""
         self.is_junit = False
         self._depth = 0
         self._case: str | None = None
@@ -67,8 +71,12 @@ class _Reader:
             self.is_junit = name in ("testsuite", "testsuites")
         if self._case is not None:
             self._mark(name)
+        elif name == "testsuite":
+            self._file = attributes.get("file", "")
         elif name == "testcase":
             self._case, self._case_depth = case_id(attributes), self._depth
+            if file := attributes.get("file") or self._file:
+                self.places.setdefault(self._case[:MAX_ID], set()).add(file[:MAX_ID])
             said = (attributes.get("status") or attributes.get("result") or "").lower()
             self._outcome = "failed" if said in _FAILED else "skipped" if said in _SKIPPED else "passed"
 
