@@ -54,3 +54,30 @@ def test_code_with_tests_in_it_stays_the_agents(code: str, options: str, tmp_pat
 
     assert grade.verdict == "FAIL", grade.detail
     assert "add: passed on the baseline, failed now" in grade.detail
+
+
+HOOK = (
+    "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
+    "    call.excinfo = None\n    yield\n"
+)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"conftest.py": 'pytest_plugins = ["helpers.fixtures"]\n'},
+        {"conftest.py": 'pytest_plugins = (\n    "helpers.fixtures",\n)\n'},
+        {"pytest.ini": "[pytest]\naddopts = -q -p helpers.fixtures\n"},
+        {"pyproject.toml": '[tool.pytest.ini_options]\naddopts = ["-p", "helpers.fixtures"]\n'},
+    ],
+    ids=["conftest", "tuple", "ini", "toml"],
+)
+def test_a_plugin_that_the_baseline_names_is_the_baselines(settings: dict[str, str], tmp_path: Path) -> None:
+    """A module that pytest loads before the tests, wherever it lies: hooks that the agent puts there do nothing."""
+    usual = {path: text for path, text in FILES.items() if path != "pytest.ini"}
+    files = {**usual, "helpers/__init__.py": "", "helpers/fixtures.py": "import pytest\n", **settings}
+    with worked(tmp_path, {"calc.py": BROKEN, "helpers/fixtures.py": HOOK}, files) as (evidence, sandbox, _tree):
+        grade = BaselineTestsPass(name="base", command=PYTEST).score(evidence, sandbox)
+
+    assert grade.verdict == "FAIL", grade.detail
+    assert "test_add: passed on the baseline, failed now" in grade.detail

@@ -147,31 +147,36 @@ def _unended(outcome: Outcome) -> Outcome:
 _TARGET = re.compile(r"\s*(?:Running (?:unittests )?(\S+)|Doc-tests (\S+))")
 _LIBTEST = re.compile(r"test (.{1,1900}?)(?: - should panic)? \.\.\. (ok|FAILED|failed|ignored)\b")
 _LIBTEST_SAYS: dict[str, Outcome] = {"ok": "passed", "FAILED": "failed", "failed": "failed", "ignored": "skipped"}
+_LIBTEST_SUM = re.compile(r"test result: \w+\. (\d{1,9}) passed")
 
 
 def read_libtest(lines: Iterable[str]) -> Cases:
     """The tests of `cargo test`: target::test, where the target is the source file that cargo names before them.
 
-    A target that names tests and ends without its sum ended before its tests did.
+    A target that names tests and ends without its sum ended before its tests did, and one that names more passing
+    tests than its sum counts let somebody else name them.
     """
     cases: Cases = {}
-    target, unsummed = "", False
+    target, unsummed, good = "", False, 0
     for line in lines:
         if len(line) > 4000:
             continue
         opening = _TARGET.match(line)
         if opening is not None:
             _summed(target, unsummed)
-            target, unsummed = opening[1] or f"doc:{opening[2]}", False
+            target, unsummed, good = opening[1] or f"doc:{opening[2]}", False, 0
             continue
         if line.startswith("test result: "):
-            unsummed = False
+            counted = _LIBTEST_SUM.match(line)
+            if counted is not None and int(counted[1]) < good:
+                raise ReportError(f"more tests of {target or 'a target'} are said to pass than their sum counts")
+            unsummed, good = False, 0
         told = _LIBTEST.match(line)
         if told is not None:
             # A documentation test is named by its line too; code above it may grow, so that is no part of its name.
             name = re.sub(r" \(line \d+\)", "", told[1])
             add(cases, f"{target}::{name}" if target else name, _LIBTEST_SAYS[told[2]])
-            unsummed = True
+            unsummed, good = True, good + (told[2] == "ok")
     _summed(target, unsummed)
     return cases
 
