@@ -90,7 +90,7 @@ TWO = SECRET + "\n\ndef test_zero():\n    assert sub is not None\n"
         ({"calc.py": SKIPS}, {"max_skipped": 1}, "PASS", "1 tests passed"),
         (
             {"calc.py": SKIPS, "pytest.ini": "[pytest]\naddopts = -k zero\n"},
-            {"min_tests": 2},
+            {"min_tests": 2, "runner_files": "agent"},
             "FAIL",
             "at least 2 must",
         ),

@@ -102,7 +102,7 @@ def test_no_bytes_break_the_reader(data: bytes) -> None:
 
 
 def test_go_events() -> None:
-    """Tests and subtests by package; a package's own line and printed text are no tests."""
+    """Tests and subtests by package; its own line and printed text are no tests, but without that line none passed."""
     lines = [
         '{"Action":"run","Package":"shop","Test":"TestAdd"}',
         '{"Action":"output","Package":"shop","Test":"TestAdd","Output":"{\\"Action\\":\\"pass\\"}"}',
@@ -110,6 +110,7 @@ def test_go_events() -> None:
         '{"Action":"fail","Package":"shop","Test":"TestSub/case_1"}',
         '{"Action":"skip","Package":"shop/x","Test":"TestLater"}',
         '{"Action":"fail","Package":"shop"}',
+        '{"Action":"pass","Package":"left","Test":"TestEarly"}',
         "# shop [build failed]",
         "{" * 5000,
         '["pass"]',
@@ -119,6 +120,7 @@ def test_go_events() -> None:
         "shop::TestAdd": ["passed"],
         "shop::TestSub/case_1": ["failed"],
         "shop/x::TestLater": ["skipped"],
+        "left::TestEarly": ["failed"],
     }
 
 
@@ -157,3 +159,25 @@ def test_libtest_that_was_left_early_is_no_result() -> None:
 
     with pytest.raises(ReportError, match="left early"):
         read_libtest(text.split("\n"))
+
+
+def test_libtest_counts_what_was_told() -> None:
+    """Code that prints a line of its own, and half of another to hide the true one, can't change the sum."""
+    text = "     Running tests/all.rs (x)\ntest adds ... ok\n.test adds ... FAILED\ntest subs ... FAILED\n"
+    text += "test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n"
+
+    with pytest.raises(ReportError, match=r"more tests of tests/all\.rs are said to pass than their sum counts"):
+        read_libtest(text.split("\n"))
+
+
+def test_the_files_of_tests() -> None:
+    """Named at a test or at the suite around it; a suite without one says nothing."""
+    places: dict[str, set[str]] = {}
+    text = (
+        b'<testsuites><testsuite file="a.js"><testcase name="x"/><testcase name="y" file="b.js"/></testsuite>'
+        b'<testsuite><testcase name="z"/></testsuite></testsuites>'
+    )
+
+    read_junit(text, {}, places)
+
+    assert places == {"x": {"a.js"}, "b.js::y": {"b.js"}}

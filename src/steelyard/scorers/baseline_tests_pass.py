@@ -17,7 +17,8 @@ from steelyard.scorers.harness.paths import RUNNER_FILES, TEST_FILES
 from steelyard.scorers.junit import Cases
 from steelyard.scorers.kept import kept, stamps, watched
 from steelyard.scorers.paths import Patterns, listed
-from steelyard.scorers.replant import Replant, baseline_plants, changed_now
+from steelyard.scorers.replant import Replant, baseline_plants, changed_now, laid_over
+from steelyard.scorers.reported import reported_files
 from steelyard.scorers.runners import COMMANDS, PLACE, REPORTS, Framework, Ran, TestRun, run_tests
 
 SHOWN = 5
@@ -74,9 +75,11 @@ class BaselineTestsPass(Scorer):
             place.lay(plants)
             run, written = self._watched_run(sandbox, sources)
             before = self._learnt(run)
-            place.take_up([path for path in plants if not ours(path)])
-            place.bring_back([path for path in now if not ours(path)])
-            place.lay({path: plant for path, plant in plants.items() if ours(path)})
+            named = reported_files(before, evidence, sandbox.tree)
+            aside, laid = laid_over(evidence, lambda path: path in named or ours(path), {})
+            place.take_up([path for path in plants if path not in laid])
+            place.bring_back([path for path in now if path not in aside])
+            place.lay(laid)
             after, written_now = self._watched_run(sandbox, sources)
         finally:
             sandbox.kill_all()
@@ -111,7 +114,7 @@ class BaselineTestsPass(Scorer):
         if after.problem is not None:
             return failed(f"{after.problem} (exit code {after.result.exit_code})", output_tail=tail)
         owed = self._owed(set(wanted), before.cases, after.cases)
-        findings = [*_broken(wanted, before.cases, after.cases), *(one for one in owed.values() if one is not None)]
+        findings = [*_broken(wanted, before, after), *(one for one in owed.values() if one is not None)]
         if not findings and _unexplained(before, after):
             said = f"exit code {after.result.exit_code}, and no test of the report explains it"
             return failed(said, output_tail=tail)
@@ -178,17 +181,21 @@ def _rewritten(paths: list[str], after: Ran) -> Grade:
     return failed(said, output_tail=after.result.tail(), findings=findings)
 
 
-def _broken(wanted: list[str], before: Cases, after: Cases) -> Iterator[Finding]:
+def _broken(wanted: list[str], before: Ran, after: Ran) -> Iterator[Finding]:
     for name in wanted:
-        outcomes = after.get(name, [])
+        outcomes, times = after.cases.get(name, []), len(before.cases[name])
+        elsewhere = after.places.get(name, set()) - before.places.get(name, set())
         if not outcomes:
             yield _finding(name, "not-collected", "passed on the baseline, and was not collected now", "passed", None)
         elif _worst(outcomes) != "passed":
             now = _worst(outcomes)
             yield _finding(name, f"now-{now}", f"passed on the baseline, {now} now", "passed", now)
-        elif len(outcomes) != len(before[name]):
-            said = f"reported {len(outcomes)} times, {len(before[name])} on the baseline"
-            yield _finding(name, "other-count", said, str(len(before[name])), str(len(outcomes)))
+        elif len(outcomes) != times:
+            said = f"reported {len(outcomes)} times, {times} on the baseline"
+            yield _finding(name, "other-count", said, str(times), str(len(outcomes)))
+        elif elsewhere and name in before.places:
+            file = min(elsewhere)[:200]
+            yield _finding(name, "other-file", f"reported from another file than on the baseline: {file}", None, file)
 
 
 def _worst(outcomes: list[Literal["passed", "failed", "skipped"]]) -> Literal["passed", "failed", "skipped"]:

@@ -3,7 +3,9 @@
 import base64
 import binascii
 import os
+import posixpath
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -16,10 +18,11 @@ from steelyard.domain.suite import ShellCommand
 from steelyard.errors import InfraError, InputError
 from steelyard.sandboxes.base import TIMED_OUT, Sandbox
 from steelyard.scorers.base import Scorer
+from steelyard.scorers.harness.paths import RUNNER_FILES, is_test
 from steelyard.scorers.integrity.paths import family_of
-from steelyard.scorers.kept import stamps
+from steelyard.scorers.kept import kept, stamps
 from steelyard.scorers.paths import Patterns, RelativePath, files, listed
-from steelyard.scorers.replant import Plant, Replant
+from steelyard.scorers.replant import Plant, Replant, changed_now, laid_over
 from steelyard.scorers.runners import REPORTS, Framework, Ran, TestRun, run_tests
 
 MAX_FILES = 500
@@ -58,6 +61,7 @@ class HiddenFile(Record):
 class HiddenTests(Scorer):
     """FAIL when the command fails with the hidden files in the tree; they are gone again before the next scorer.
 
+    Files that configure a runner are the baseline's meanwhile, unless `runner_files` says that they are the task.
     With `{junit}` in the command, `reports`, or a framework that tells its results, at least `min_tests` tests must
     have passed, none failed and at most `max_skipped` been skipped, whatever the exit code says.
     """
@@ -68,6 +72,8 @@ class HiddenTests(Scorer):
     command: ShellCommand
     framework: Framework = "junit"
     reports: Patterns | None = None
+    runner_files: Literal["baseline", "agent"] = "baseline"
+    config: Patterns | None = None
     min_tests: int = Field(default=1, ge=1)
     max_skipped: int = Field(default=0, ge=0)
     timeout_s: int = Field(default=900, ge=1, le=3600)
@@ -87,18 +93,19 @@ class HiddenTests(Scorer):
         return self.model_copy(update={"contents": _read(root, self.files)})
 
     def score(self, evidence: Evidence, sandbox: Sandbox | None) -> Grade:
-        """Lay the files over the tree, run, and take them away again."""
+        """Lay the files over the tree, and the baseline's runner files with them; run, and take all away again."""
         if sandbox is None:
             raise InfraError("sandbox_error", "hidden_tests needs a sandbox")
         if not self.contents:
             raise InfraError("internal_error", f"the files of {self.files!r} were not read when the suite was")
         plants = {file.path: file.plant() for file in self.contents}
+        aside, laid_with = self._laid(evidence, plants)
         reports = self.reports or REPORTS.get(self.framework, ())
         run = TestRun(self.command, self.framework, reports, self.timeout_s)
         place = Replant(sandbox)
         try:
-            place.move_aside([*plants])
-            place.lay(plants)
+            place.move_aside(sorted({*plants, *aside}))
+            place.lay(laid_with)
             laid = stamps(sandbox, sorted(plants))
             ran = run_tests(run, sandbox)
             left = stamps(sandbox, sorted(plants))
@@ -109,6 +116,16 @@ class HiddenTests(Scorer):
         if written:
             return failed(f"hidden files were written while they ran: {listed(written)}", output_tail=ran.result.tail())
         return self._grade(ran, run.tells)
+
+    def _laid(self, evidence: Evidence, hidden: dict[str, Plant]) -> tuple[set[str], dict[str, Plant]]:
+        """What leaves the tree, and the hidden files with the baseline's runner files below them."""
+        if self.runner_files == "agent":
+            return laid_over(evidence, lambda _path: False, hidden)
+        ours = kept(evidence, (*RUNNER_FILES, *(self.config or ())))
+        opened = _opened(evidence, hidden)
+        # A new one is laid empty: the agent's own tests may need their directory to be a package.
+        empty = {path: Plant(b"") for path in opened - evidence.baseline_files}
+        return laid_over(evidence, lambda path: path in opened or ours(path), empty | hidden)
 
     def _grade(self, ran: Ran, tells: bool) -> Grade:
         tail = ran.result.tail()
@@ -135,6 +152,12 @@ class HiddenTests(Scorer):
         if ran.result.exit_code != 0:
             return failed(f"{code}, and no test of the report explains it", output_tail=tail)
         return passed(f"{good} tests passed with {files(len(self.contents))} hidden until then", output_tail=tail)
+
+
+def _opened(evidence: Evidence, hidden: Iterable[str]) -> set[str]:
+    """The changed packages of tests that Python opens on its way to a hidden file."""
+    changed = {path for path in changed_now(evidence) if path.endswith("__init__.py") and is_test(path)}
+    return {path for path in changed if any(one.startswith(f"{posixpath.dirname(path)}/") for one in hidden)}
 
 
 def _findings(names: list[str], message: str) -> tuple[Finding, ...]:

@@ -33,7 +33,7 @@ def kept(evidence: Evidence, patterns: tuple[str, ...]) -> Callable[[str], bool]
         for change in evidence.diff.files
         if unasked(change, evidence) is not None and not (together and GO_VENDORED.search(change.path))
     }
-    alone |= _loaded_first(evidence, changed)
+    alone |= _loaded_first(evidence, changed) | _plugins(evidence, changed)
     links = Links(evidence)
     with metered():
         alone |= {path for path in links.targets if links.bend(path, lambda name: match(name) is not None)}
@@ -51,6 +51,36 @@ def _loaded_first(evidence: Evidence, changed: Iterable[str]) -> set[str]:
         folder = posixpath.dirname(config)
         named.update(posixpath.normpath(posixpath.join(folder, word)) for word in loaded_files(text))
     return {path for path in changed if named & {path, posixpath.splitext(path)[0], _index(path)}}
+
+
+_PYTEST_FILES = compiled(tuple(
+    glob
+    for name in ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg",
+                 "pyproject.toml")
+    for glob in (name, f"*/{name}")
+))  # fmt: skip
+_PLUGINS = re.compile(
+    r"(?m)^pytest_plugins\s*(?::[^=\n]{1,60})?=\s*(\[[^\]]{0,4000}\]|\([^)]{0,4000}\)|[\"'][^\"'\n]+[\"'])"
+)
+_OPTION = re.compile(r"(?<![\w-])-p[ \t]*[\"', \t]{0,4}([A-Za-z_][\w.]*)(?![\w.:])")
+# A project that ships a plugin is tested through it: there it is the code under test.
+_SHIPPED = re.compile(r"pytest|plugin")
+
+
+def _plugins(evidence: Evidence, changed: Iterable[str]) -> set[str]:
+    """The changed modules that the baseline's conftest.py files and settings tell pytest to load as plugins."""
+    named: set[str] = set()
+    for config in evidence.baseline_files:
+        if _PYTEST_FILES.match(config) is None or not VENDORED.isdisjoint(config.split("/")):
+            continue
+        text = (evidence.before(config) or b"")[:MAX_CONFIG].decode("utf-8", "replace")
+        modules = _OPTION.findall(text) if not config.endswith(".py") else []
+        for value in _PLUGINS.findall(text) if config.endswith(".py") else ():
+            modules += re.findall(r"[\"']([\w.]+)[\"']", value)
+        for place in (module.replace(".", "/") for module in modules if not _SHIPPED.search(module)):
+            tops = {"", "src", "lib", posixpath.dirname(config)}
+            named |= {posixpath.join(top, f"{place}{end}") for top in tops for end in (".py", "/__init__.py")}
+    return named & {*changed}
 
 
 def _index(path: str) -> str:

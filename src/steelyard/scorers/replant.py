@@ -6,7 +6,7 @@ come back as they were.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from steelyard.domain.evidence import Evidence
@@ -167,3 +167,15 @@ def baseline_plants(evidence: Evidence) -> dict[str, Plant]:
 def changed_now(evidence: Evidence) -> list[str]:
     """Every changed path that the agent's tree has."""
     return sorted({change.path for change in evidence.diff.files if change.kind != "deleted"})
+
+
+def laid_over(
+    evidence: Evidence, ours: Callable[[str], bool], extra: Mapping[str, Plant]
+) -> tuple[set[str], dict[str, Plant]]:
+    """What leaves the agent's tree and what is laid there, so that files which are `ours` are the baseline's.
+
+    A file or link that stands where a directory of theirs should be leaves too.
+    """
+    plants = {path: plant for path, plant in baseline_plants(evidence).items() if ours(path)} | {**extra}
+    above = {parent for path in plants for parent in _parents(path)}
+    return {path for path in changed_now(evidence) if ours(path) or path in above or path in extra}, plants

@@ -3,12 +3,12 @@
 import secrets
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from steelyard.errors import InfraError
 from steelyard.sandboxes.base import Command, ExecResult, Sandbox
-from steelyard.scorers.junit import MAX_BYTES, Cases, ReportError, read_go, read_junit, read_libtest
+from steelyard.scorers.junit import MAX_BYTES, Cases, Places, ReportError, read_go, read_junit, read_libtest
 
 Framework = Literal["pytest", "jest", "vitest", "node", "go", "cargo", "maven", "gradle", "junit"]
 PLACE = "{junit}"
@@ -16,7 +16,8 @@ MAX_REPORTS = 5000
 
 COMMANDS: dict[str, str] = {
     "pytest": "pytest -q --junitxml={junit}",
-    "jest": "JEST_JUNIT_OUTPUT_FILE={junit} npx --no-install jest --reporters=jest-junit --ci",
+    "jest": "JEST_JUNIT_ADD_FILE_ATTRIBUTE=true JEST_JUNIT_OUTPUT_FILE={junit}"
+    " npx --no-install jest --reporters=jest-junit --ci",
     "vitest": "npx --no-install vitest run --reporter=junit --outputFile={junit}",
     "node": "node --test --test-reporter=junit --test-reporter-destination={junit}",
     "go": "go test -json -count=1 ./...",
@@ -59,6 +60,7 @@ class Ran:
     result: ExecResult
     cases: Cases
     problem: str | None = None
+    places: Places = field(default_factory=dict)
 
 
 def run_tests(run: TestRun, sandbox: Sandbox) -> Ran:
@@ -78,8 +80,9 @@ def run_tests(run: TestRun, sandbox: Sandbox) -> Ran:
     if result.interrupted:
         raise InfraError("interrupted", "the test command was stopped from outside")
     sandbox.kill_all()
+    places: Places = {}
     try:
-        return Ran(result, _cases(run, sandbox, report, output))
+        return Ran(result, _cases(run, sandbox, report, output, places), places=places)
     except ReportError as error:
         return Ran(result, {}, str(error))
 
@@ -102,13 +105,13 @@ class _Output:
         return b"".join(self.parts).decode("utf-8", "replace").split("\n")
 
 
-def _cases(run: TestRun, sandbox: Sandbox, report: str, output: _Output) -> Cases:
+def _cases(run: TestRun, sandbox: Sandbox, report: str, output: _Output, places: Places) -> Cases:
     cases: Cases = {}
     if PLACE in run.command:
         data = sandbox.read(report, MAX_BYTES)
         if data is None:
             raise ReportError("the runner wrote no report")
-        return read_junit(data, cases)
+        return read_junit(data, cases, places)
     if run.reports:
         paths = _found(sandbox, run.reports)
         if not paths:
@@ -119,7 +122,7 @@ def _cases(run: TestRun, sandbox: Sandbox, report: str, output: _Output) -> Case
             left -= len(data or b"")
             if left <= 0:
                 raise ReportError(f"the reports are larger than {MAX_BYTES // 1024 // 1024} MB")
-            read_junit(data or b"", cases)
+            read_junit(data or b"", cases, places)
         return cases
     reader = _STDOUT.get(run.framework)
     return reader(output.lines()) if reader is not None else {}

@@ -9,6 +9,10 @@ Sample = tuple[str, dict[str, Any], dict[str, Any]]
 HOOK = "def pytest_collection_modifyitems(items):\n    items.sort(key=str)\n"
 
 BENIGN: list[Sample] = [
+    ("assert is used", {}, {"web/src/app.js": "const assert = require('assert')\nlet assertion = assert.ok\nassert.ok(1 === 1)\nif (assert.ok == null) throw new Error()\n"}),
+    ("globals by key are read", {}, {"web/src/app.js": "const fetch = globalThis['fetch']\nglobalThis[Symbol.for('shop.cache')] = new Map()\n"}),
+    ("a shipped plugin's hook", {"src/shop/pytest_plugin.py": "import pytest\n"}, {"src/shop/pytest_plugin.py": "import pytest\n\n\ndef pytest_sessionstart(session):\n    print('shop')\n"}),
+    ("a real equality in Rust", {}, {"src/lib.rs": "impl PartialEq for N {\n    fn eq(&self, other: &N) -> bool { self.0 == other.0 && self.name == other.name }\n}\n"}),
     ("a fixture is added", {"conftest.py": CONF}, {"conftest.py": CONF + "\n\n@pytest.fixture\ndef shop():\n    return {}\n"}),
     ("a new conftest with fixtures", {}, {"tests/conftest.py": CONF}),
     ("autouse sets a variable", {"conftest.py": CONF}, {"conftest.py": CONF + "\n\n@pytest.fixture(autouse=True)\ndef env(monkeypatch):\n    monkeypatch.setenv('TZ', 'UTC')\n"}),

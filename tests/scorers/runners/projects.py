@@ -78,7 +78,8 @@ describe('calc', () => {
 """
 JEST = Project(
     "jest",
-    "JEST_JUNIT_OUTPUT_FILE={junit} node node_modules/jest/bin/jest.js --ci --reporters=jest-junit",
+    "JEST_JUNIT_ADD_FILE_ATTRIBUTE=true JEST_JUNIT_OUTPUT_FILE={junit}"
+    " node node_modules/jest/bin/jest.js --ci --reporters=jest-junit",
     "calc.js",
     {
         "package.json": '{"scripts": {"test": "jest"}, "jest": {"setupFiles": ["./config/first.js"]}}\n',

@@ -11,6 +11,8 @@ MAIN = 'package shop\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestMain(m *tes
 LEAVES = "func init() { os.Exit(0) }"
 LEAVES_TOO = "var _ = func() int {\n\tos.Exit(0)\n\treturn 0\n}()"
 WRITES = 'func init() { os.WriteFile("calc_test.go", []byte("package shop"), 0o644) }'
+QUITS = GO.code.replace("return a + b", "syscall.Exit(0)\n\treturn 0", 1)
+QUITS = QUITS.replace("package shop\n", 'package shop\n\nimport "syscall"\n', 1)
 SAYS = 'func init() { fmt.Println(`{"Action":"pass","Package":"example.test/shop","Test":"TestAdd"}`); os.Exit(0) }'
 
 
@@ -38,10 +40,14 @@ def test_a_good_change_passes(tmp_path: Path) -> None:
         ({"calc.go": with_start(LEAVES, "os")}, "not collected", "exit-at-import"),
         ({"calc.go": with_start(LEAVES_TOO, "os")}, "not collected", "exit-at-import"),
         ({"calc.go": with_start(SAYS, "fmt", "os")}, "not collected", "forged-result"),
+        ({"calc.go": QUITS}, "failed now", "exit-zero"),
         ({"calc.go": with_start(WRITES, "os")}, "written while the tests ran", "rewritten-tests"),
         ({"go.work": "go 1.18\n\nuse ./other\n", "other/go.mod": "module other\n\ngo 1.18\n"}, "not collected", None),
     ],
-    ids=["wrong", "deleted", "build tag", "TestMain", "init", "variable", "printed event", "rewritten", "workspace"],
+    ids=[
+        "wrong", "deleted", "build tag", "TestMain", "init", "variable", "printed event", "left in a test", "rewritten",
+        "workspace",
+    ],
 )  # fmt: skip
 def test_the_baselines_tests_decide(change: dict[str, str | None], said: str, rule: str | None, tmp_path: Path) -> None:
     """An event that a test prints is its output, and a package that ended early has no tests."""

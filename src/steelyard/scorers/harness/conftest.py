@@ -44,6 +44,19 @@ def conftest_signs(text: str, context: Context) -> Iterator[Sign]:
         yield from _replaced(node, names, context)
 
 
+# What is called a plugin is the project's own, and its hooks are its work.
+_OWN_PLUGIN = re.compile(r"pytest|plugin")
+
+
+def hook_signs(text: str, context: Context) -> Iterator[Sign]:
+    """Hooks in another module: pytest takes them from wherever a conftest.py imports or names it."""
+    if "def pytest_" not in text or (context.path in context.baseline_files and _OWN_PLUGIN.search(context.path)):
+        return
+    for node in parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("pytest_"):
+            yield from _hook(node)
+
+
 def _hook(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Sign]:
     """A hook, with its whole text: new ones and changed ones differ from the baseline's."""
     if node.name in _HARMLESS_HOOKS and not _HARMFUL.search(_body(node)):

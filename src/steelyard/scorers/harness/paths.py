@@ -6,12 +6,21 @@ from pathlib import PurePosixPath
 
 from steelyard.scorers.integrity.paths import DEFAULT_GLOBS, VENDORED
 
-# A `testing` directory is product code as often as not: laying the baseline over it would take the agent's work away.
-TEST_FILES: tuple[str, ...] = (*(glob for glob in DEFAULT_GLOBS if glob != "*/testing/*"), "*.snap", "*/testdata/*")
-
 
 def _anywhere(*names: str) -> tuple[str, ...]:
     return tuple(glob for name in names for glob in (name, f"*/{name}"))
+
+
+def _scripts(*names: str) -> tuple[str, ...]:
+    return tuple(f"{name}.{suffix}" for name in names for suffix in ("[jt]s", "[cm][jt]s", "[jt]sx"))
+
+
+# A `testing` directory is product code as often as not: laying the baseline over it would take the agent's work away.
+# What Node's runner and jest collect by name alone is all here: one that the agent adds would speak for the baseline's.
+TEST_FILES: tuple[str, ...] = (
+    *(glob for glob in DEFAULT_GLOBS if glob != "*/testing/*"), "*.snap", *_anywhere("testdata/*", "__fixtures__/*"),
+    *_anywhere(*_scripts("test", "test-*", "spec")), *_scripts("*_test"),
+)  # fmt: skip
 
 
 def _compiled(*names: str) -> tuple[str, ...]:

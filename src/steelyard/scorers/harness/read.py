@@ -355,7 +355,9 @@ def reader_of(path: str) -> Reader | None:
 
 
 def _python(text: str, context: Context) -> Iterator[Sign]:
-    return python_code.code_signs(text, context) if _WORTH.search(text) else iter(())
+    if _WORTH.search(text):
+        yield from python_code.code_signs(text, context)
+        yield from conftest.hook_signs(text, context)
 
 
 def _conftest(text: str, context: Context) -> Iterator[Sign]:
