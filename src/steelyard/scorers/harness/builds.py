@@ -10,34 +10,34 @@ from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import parse_toml
 
 _POM = re.compile(
-    r"<\s*(skipTests|skipITs|maven\.test\.skip|maven\.test\.failure\.ignore|testFailureIgnore"
-    r"|maven\.test\.skip\.exec)\s*>\s*(true|\$\{[^}]{0,80}\})\s*<"
-    r"|<\s*(excludedGroups|groups|rerunFailingTestsCount|surefire\.rerunFailingTestsCount|test)\s*>\s*([^<]{1,200})<"
-    r"|<\s*(exclude)\s*>\s*([^<]{0,200}(?:Test|IT|Spec|\*\*/\*(?:\.java|\.class|\s*<))[^<]{0,100})"
-    r"|<\s*(targetPath)\s*>\s*([^<]{0,100}(?:META-INF/services|\.\.|surefire-reports)[^<]{0,100})<"
-    r"|<\s*(configurationParameters)\s*>\s*([^<]{0,300}(?:autodetection|deactivate)[^<]{0,100})<"
-    r"|<\s*(suiteXmlFile)\s*>\s*([^<]{1,300})<|<\s*name\s*>\s*(listener|objectfactory)\s*<"
-    r"|<\s*(relativePath)\s*>\s*((?!(?:[^<]*/)?pom\.xml\s*<)[^<]*\.\w+)\s*<"
-    r"|<\s*(testSourceDirectory|testOutputDirectory|testClassesDirectory)\s*>\s*([^<]{1,200})<|<\s*(include)\s*>\s*([^<]{1,200})<"
-    r"|<\s*(additionalClasspathElement|classpathDependencyExclude)\s*>\s*((?!\$\{project\.build)[^<]{1,200})<"
-    r"|<\s*(failIfNoTests|failIfNoSpecifiedTests)\s*>\s*(false)\s*<|<\s*(skip)\s*>\s*(true)\s*<"
-    r"|<\s*(phase)\s*>\s*(none)\s*<|<\s*(enableAssertions)\s*>\s*(false)\s*<"
+    r"<\s*+(skipTests|skipITs|maven\.test\.skip|maven\.test\.failure\.ignore|testFailureIgnore"
+    r"|maven\.test\.skip\.exec)\s*+>\s*+(true|\$\{[^}]{0,80}\})\s*+<"
+    r"|<\s*+(excludedGroups|groups|rerunFailingTestsCount|surefire\.rerunFailingTestsCount|test)\s*+>\s*+([^<]{1,200})<"
+    r"|<\s*+(exclude)\s*+>\s*+([^<]{0,200}(?:Test|IT|Spec|\*\*/\*(?:\.java|\.class|\s*+<))[^<]{0,100})"
+    r"|<\s*+(targetPath)\s*+>\s*([^<]{0,100}(?:META-INF/services|\.\.|surefire-reports)[^<]{0,100})<"
+    r"|<\s*+(configurationParameters)\s*+>\s*([^<]{0,300}(?:autodetection|deactivate)[^<]{0,100})<"
+    r"|<\s*+(suiteXmlFile)\s*+>\s*([^<]{1,300})<|<\s*+name\s*+>\s*+(listener|objectfactory)\s*+<"
+    r"|<\s*+(relativePath)\s*+>\s*((?!(?:[^<]*/)?pom\.xml\s*+<)[^<]*\.\w+)\s*+<"
+    r"|<\s*+(testSourceDirectory|testOutputDirectory|testClassesDirectory)\s*+>\s*+([^<]{1,200})<|<\s*+(include)\s*+>\s*+([^<]{1,200})<"
+    r"|<\s*+(additionalClasspathElement|classpathDependencyExclude)\s*+>\s*((?!\$\{project\.build)[^<]{1,200})<"
+    r"|<\s*+(failIfNoTests|failIfNoSpecifiedTests)\s*+>\s*+(false)\s*+<|<\s*+(skip)\s*+>\s*+(true)\s*+<"
+    r"|<\s*+(phase)\s*+>\s*+(none)\s*+<|<\s*+(enableAssertions)\s*+>\s*+(false)\s*+<"
 )
 _GRADLE = re.compile(
     r"\b(ignoreFailures|failOnNoMatchingTests|failFast)\b\s{0,20}(?:=|\.set\(|\s)\s{0,20}(true|false)"
     r"|\b(excludeTestsMatching|excludeTags|includeTestsMatching)\b[^\n]{0,200}"
-    r"|\b(onlyIf)\s*\{\s*false|\b(exclude)\b\s*\(?\s*[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
-    r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*=\s*false|\b(test\.enabled|isEnabled)\s*=\s*false"
-    r"|\b(excludedTaskNames|StopExecutionException)\b[^\n]{0,100}|\b(enableAssertions)\s*=\s*false|\b(filter)\s*\{[^}]{0,300}|\b(testClassesDirs)\s*(?:=|\.setFrom)"
-    r"|\btest\b[^\n{}]{0,20}\{[^{}]{0,100}(?:\{[^{}]{0,100})?\b(srcDirs\s*=|setSrcDirs)"
+    r"|\b(onlyIf)\s*+\{\s*+false|\b(exclude)\b\s*+\(?\s*+[\"'][^\"'\n]{0,100}(?:[Tt]est|Spec)[^\"'\n]{0,100}[\"']"
+    r"|\btest\b[^\n{}]{0,40}\{[^{}]{0,400}?\b(enabled)\s*+=\s*+false|\b(test\.enabled|isEnabled)\s*+=\s*+false"
+    r"|\b(excludedTaskNames|StopExecutionException)\b[^\n]{0,100}|\b(enableAssertions)\s*+=\s*+false|\b(filter)\s*+\{[^}]{0,300}|\b(testClassesDirs)\s*+(?:=|\.setFrom)"
+    r"|\btest\b[^\n{}]{0,20}\{[^{}]{0,100}(?:\{[^{}]{0,100})?\b(srcDirs\s*+=|setSrcDirs)"
 )
 _HARMLESS_GRADLE = re.compile(
     r"ignoreFailures\b.{0,8}false|failOnNoMatchingTests\b.{0,8}true|failFast|includeTestsMatching"
 )
 _DOTNET = re.compile(
-    r"<\s*(TestCaseFilter|VSTestTestCaseFilter)\s*>\s*([^<]{1,200})<|<\s*(IsTestProject|TreatNoTestsAsError"
-    r"|VSTestNoBuild|EnableDefaultCompileItems|EnableDefaultItems)\s*>\s*(false)\s*<"
-    r"|<\s*Compile\s+(Remove)\s*=\s*\"[^\"]{0,200}[Tt]est[^\"]{0,100}\"|<\s*(DataCollectors?)\b"
+    r"<\s*+(TestCaseFilter|VSTestTestCaseFilter)\s*+>\s*+([^<]{1,200})<|<\s*+(IsTestProject|TreatNoTestsAsError"
+    r"|VSTestNoBuild|EnableDefaultCompileItems|EnableDefaultItems)\s*+>\s*+(false)\s*+<"
+    r"|<\s*+Compile\s++(Remove)\s*+=\s*+\"[^\"]{0,200}[Tt]est[^\"]{0,100}\"|<\s*+(DataCollectors?)\b"
 )
 _DASH_D = re.compile(
     r"-D(skipTests|maven\.test\.skip|maven\.test\.failure\.ignore|skipITs)\b(?!=false)|(?<!\S)-fn\b|--fail-never"
@@ -112,12 +112,12 @@ def wrapper_signs(text: str, context: Context) -> Iterator[Sign]:
 def toolchain_signs(text: str, context: Context) -> Iterator[Sign]:
     """rust-toolchain.toml: a compiler and a cargo that lie somewhere else."""
     del context
-    for match in re.finditer(r"(?m)^[ \t]*path[ \t]*=[^\n]{1,200}", text):
+    for match in re.finditer(r"(?m)^[ \t]*+path[ \t]*+=[^\n]{1,200}", text):
         yield _sign("build-switch", match, text, "cargo and rustc are taken from a directory")
 
 
 _GO_LIBRARY = re.compile(
-    r"(?m)^[ \t]*(?:replace[ \t]+)?((?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp"
+    r"(?m)^[ \t]*+(?:replace[ \t]++)?((?:github\.com/(?:stretchr/testify|onsi/(?:gomega|ginkgo)|google/go-cmp"
     r"|frankban/quicktest|matryer/is|smartystreets/\w+)|gopkg\.in/check\.v1|gotest\.tools)\S*)[^\n=]{0,40}=>[^\n]{1,200}"
 )
 
@@ -276,9 +276,9 @@ def _list(table: Any, key: str) -> list[str]:
 
 
 _JUNIT = re.compile(
-    r"(?m)^[ \t]*((?:junit\.jupiter\.(?:extensions\.autodetection\.enabled|conditions\.deactivate|extensions\.\w+)"
+    r"(?m)^[ \t]*+((?:junit\.jupiter\.(?:extensions\.autodetection\.enabled|conditions\.deactivate|extensions\.\w+)"
     r"|junit\.platform\.(?:discovery|execution\.dryRun|launcher)[\w.]*|cucumber\.(?:filter\.\w+|execution\.dry-run))"
-    r"[ \t]*[=:][ \t]*(?!false\b)\S[^\n]{0,200})"
+    r"[ \t]*+[=:][ \t]*(?!false\b)\S[^\n]{0,200})"
 )
 
 
@@ -289,7 +289,7 @@ def junit_signs(text: str, context: Context) -> Iterator[Sign]:
         yield _sign("build-switch", match, text, "JUnit leaves tests out, or loads what changes them")
 
 
-_TEST_MAIN = re.compile(r"\bfunc\s+TestMain\s*\(\s*(\w+)\s+\*testing\.M\s*\)")
+_TEST_MAIN = re.compile(r"\bfunc\s++TestMain\s*+\(\s*+(\w+)\s++\*testing\.M\s*+\)")
 
 
 def go_test_signs(text: str, context: Context) -> Iterator[Sign]:
@@ -301,7 +301,7 @@ def go_test_signs(text: str, context: Context) -> Iterator[Sign]:
         body = re.sub(r"//[^\n]*", "", text[match.end() : end if end >= 0 else match.end() + 20_000])
         line = text.count("\n", 0, match.start()) + 1
         runs = re.search(rf"\b{re.escape(match[1])}\.Run\(\)", body)
-        fixed = re.search(r"os\.Exit\(\s*\d+\s*\)|syscall\.Exit\(\s*\d+\s*\)", body)
+        fixed = re.search(r"os\.Exit\(\s*+\d+\s*+\)|syscall\.Exit\(\s*+\d+\s*+\)", body)
         if fixed and "os.Exit(1)" not in fixed[0] and "os.Exit(2)" not in fixed[0]:
             yield Sign("test-main", "exit", " ".join(body.split()), line, "TestMain exits with a code of its own")
         elif not runs and not re.search(

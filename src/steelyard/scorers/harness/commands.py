@@ -13,21 +13,21 @@ USUAL_PLUGINS = (
     r"pytest_cov(?:\.plugin)?", r"pytester", r"xdist(?:\.plugin)?",
 )  # fmt: skip
 RUNNER = re.compile(
-    r"(?<![\w.-])(?:(?:py\.?test|tox|nox|jest|vitest|mocha|ava|karma|jasmine|tap|(?:nyc|c8)(?!\s+(?:report|merge|check-coverage)\b)|rspec|minitest|phpunit|ctest"
+    r"(?<![\w.-])(?:(?:py\.?test|tox|nox|jest|vitest|mocha|ava|karma|jasmine|tap|(?:nyc|c8)(?!\s++(?:report|merge|check-coverage)\b)|rspec|minitest|phpunit|ctest"
     r"|unittest|nose2?|trial|behave|nextest|gotestsum|playwright|cypress)\b"
     r"|(?:npm|pnpm|yarn|bun|deno|go|cargo|dotnet|make|just|rake|rails|swift|mix|sbt"
     r"|zig|flutter|dart|meson|bazel|node|php artisan|manage\.py|hatch|poetry run|uv run|pdm|coverage)\b"
     r"[^\n;&|]{0,200}?(?:\s-{0,2}(?:tests?|check|verify|spec|ci)|:(?:tests?|spec))\b"
     r"|(?:mvnw?|gradlew?|\./mvnw|\./gradlew)\b[^\n;&|]{0,200}?[\s:](?:tests?|check|verify)\b"
     r"|setup\.py\b[^\n;&|]{0,200}?\s(?:test|ptr|pytest|nosetests)\b"
-    r"|(?:\./|(?:ba)?sh\s+|python[\d.]{0,4}\s+|node\s+|ruby\s+)(?:[\w.-]{1,40}/){0,5}(?:run|all|unit|[-_]){0,4}tests?"
+    r"|(?:\./|(?:ba)?sh\s++|python[\d.]{0,4}\s++|node\s++|ruby\s++)(?:[\w.-]{1,40}/){0,5}(?:run|all|unit|[-_]){0,4}tests?"
     r"(?:\.\w{1,4})?(?![\w/.-]))"
 )
 _FORGIVING = re.compile(
-    r"\|\|\s*(?:true|:|exit\s+0|echo\b|printf\b|/bin/true|cd\s+\.)|;\s*(?:true|:|exit\s+0)\s*(?:$|[;\n#\"'])"
-    r"|\bset\s+\+e\b"
-    r"|(?<!\|)\|\s*(?:true|cat|tee)\b(?!.*pipefail)|&\s*$|(?<!\|)\|\s*(?:tail|head)\b(?![^\n]*\))|;\s*(?:cat|echo|ls|date)\b[^;&|\n]{0,200}$"
-    r"|(?:^|\s)!\s*(?=py\.?test\b)|\bexit\s+0\b"
+    r"\|\|\s*+(?:true|:|exit\s++0|echo\b|printf\b|/bin/true|cd\s++\.)|;\s*+(?:true|:|exit\s++0)\s*(?:$|[;\n#\"'])"
+    r"|\bset\s++\+e\b"
+    r"|(?<!\|)\|\s*+(?:true|cat|tee)\b(?!.*pipefail)|&\s*$|(?<!\|)\|\s*+(?:tail|head)\b(?![^\n]*\))|;\s*+(?:cat|echo|ls|date)\b[^;&|\n]{0,200}$"
+    r"|(?:^|\s)!\s*+(?=py\.?test\b)|\bexit\s++0\b"
 )
 _SELECTING = re.compile(
     r"(?<!\S)(?:-k(?=[\s=\"'])|-m\s*=?\s*[\"']?not\b|--deselect\b|--ignore(?:-glob)?\b|--collect-only\b|--co\b"
@@ -47,7 +47,7 @@ _SELECTING = re.compile(
     r"|-x\s+\S*[tT]est\b|-DfailIfNoTests=false|PYTHONOPTIMIZE=[1-9]|(?<=python\s)-OO?(?=\s)|(?<=python3\s)-OO?(?=\s))"
 )
 _LISTED = re.compile(
-    r"\bgo\s+list\b[^\n;&|]{0,100}\|\s*grep\s+-\w{0,3}v\w{0,3}\s+[\"']?/?(?!vendor|node_modules|third_party|mocks?\b|examples?\b"
+    r"\bgo\s++list\b[^\n;&|]{0,100}\|\s*+grep\s++-\w{0,3}v\w{0,3}\s+[\"']?/?(?!vendor|node_modules|third_party|mocks?\b|examples?\b"
     r"|testdata|generated|gen\b|cmd\b|\$)[^\s)\"']{1,80}"
 )
 # Files of the tree that a command loads before the tests.
@@ -59,14 +59,14 @@ _GIVEN = re.compile(r"[ \t=]*(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s;&|\"']{1
 _BENCHMARK = re.compile(r"-run[\s=]*[\"']?(?:\^?\$|\^#|[Nn]one|NONE|XXX|-)[\"']?(?=\s)[^\n;&|]{0,200}?\s-bench\b")
 # Short options for the names of tests mean something else to other programs.
 _NAMING = re.compile(
-    r"\b(?:(?:jest|vitest|(?:npm|pnpm|yarn)\s+(?:run\s+)?test\s+--)(?=\s)[^\n;&|]{0,200}?\s-t(?=[\s=])"
+    r"\b(?:(?:jest|vitest|(?:npm|pnpm|yarn)\s++(?:run\s++)?test\s++--)(?=\s)[^\n;&|]{0,200}?\s-t(?=[\s=])"
     r"|mocha\b[^\n;&|]{0,200}?\s-[gf](?=[\s=]))"
 )
 # What only says a command, or installs what it is called by, does not run it.
 _SAID = re.compile(
-    r"(?:^|(?<=[;&|\n]))\s*@?(?:sudo\s+)?(?:(?:echo|printf|true|:)(?=\s)"
-    r"|(?:(?:python[\d.]{0,4}|\$[({]\w{1,40}[)}])\s+-m\s+)?(?:pip[\d.]{0,4}|pipx|conda|mamba|apt-get|apt|brew|gem|npm|pnpm|yarn|bun"
-    r"|uv\s+pip|\$[({]\w{1,40}[)}])\s+(?:-\S{1,20}\s+){0,3}(?:install|add|create)(?=\s))[^;&|\n]*"
+    r"(?:^|(?<=[;&|\n]))\s*+@?(?:sudo\s++)?(?:(?:echo|printf|true|:)(?=\s)"
+    r"|(?:(?:python[\d.]{0,4}|\$[({]\w{1,40}[)}])\s++-m\s++)?(?:pip[\d.]{0,4}|pipx|conda|mamba|apt-get|apt|brew|gem|npm|pnpm|yarn|bun"
+    r"|uv\s++pip|\$[({]\w{1,40}[)}])\s++(?:-\S{1,20}\s++){0,3}(?:install|add|create)(?=\s))[^;&|\n]*"
 )
 # The output of a command inside another one.
 _INNER = re.compile(r"`[^`\n]{0,500}`")
@@ -127,7 +127,7 @@ def _selecting(place: str, command: str, line: int) -> Iterator[Sign]:
 
 def ran(place: str, command: str, line: int) -> Sign:
     """That tests are run here; for other versions of a language than before is still here."""
-    name = re.sub(r"[\d{},.]+|(?<=\d)-(?=\d)|\s+(?=[\d}])", "", place)
+    name = re.sub(r"[\d{},.]+|(?<=\d)-(?=\d)|\s++(?=[\d}])", "", place)
     return Sign("test-command", name, command.strip(), line, f"{place} ran the tests, and does no more", wanted=True)
 
 
@@ -158,7 +158,7 @@ _VARIABLE = re.compile(
     r"(PYTEST_ADDOPTS|PYTEST_PLUGINS|PYTEST_DISABLE_PLUGIN_AUTOLOAD|NODE_OPTIONS|GOFLAGS|MAVEN_OPTS|MAVEN_ARGS"
     r"|JAVA_TOOL_OPTIONS|PYTHONOPTIMIZE"
     r"|CARGO_BUILD_RUSTC_WRAPPER|RUSTC_WRAPPER|PYTHONSTARTUP|script-shell|node-options|SPEC_OPTS"
-    r"|TESTOPTS)[\"']?\s*[:+?]?=?\s*([^\n]{1,400})"
+    r"|TESTOPTS)[\"']?[ \t]*+[:+?]?=?\s*+([^\n]{1,400})"
 )
 _NODE_OPTIONS = re.compile(
     r"--(?:max-old-space-size|experimental-vm-modules|no-warnings|openssl-legacy-provider|trace)[\w=-]*"

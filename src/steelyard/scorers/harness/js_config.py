@@ -66,7 +66,7 @@ def package_signs(text: str, context: Context) -> Iterator[Sign]:
             continue
         line = line_of(text, json.dumps(name) + ":")
         yield from command_signs(f"script '{name}'", command, line, context)
-        if re.fullmatch(r"(?:pre|post)test", name) and re.search(r"process\.exit|kill|rm\s+-|exit\s+0", command):
+        if re.fullmatch(r"(?:pre|post)test", name) and re.search(r"process\.exit|kill|rm\s++-|exit\s++0", command):
             yield Sign("test-hook-script", name, command, line, f"'{name}' runs around the tests")
     yield from mapped_signs(text)
     yield from fake_signs(text, context)
@@ -88,7 +88,7 @@ def is_spare(bend: Bend, now: Iterable[Sign], text: str) -> bool:
 
 def json_signs(text: str, context: Context) -> Iterator[Sign]:
     """A runner's configuration as JSON (comments are allowed there)."""
-    data = parse_json(re.sub(r"(?m)^\s*//[^\n]*", "", text))
+    data = parse_json(re.sub(r"(?m)^[^\S\n]*+//[^\n]*", "", text))
     yield from mapped_signs(text)
     yield from fake_signs(text, context)
     yield from value_signs(data, text, context)
@@ -189,15 +189,15 @@ def source_signs(text: str, context: Context) -> Iterator[Sign]:
 
 
 _REWRITES = re.compile(
-    r"\b(?:transform|load|process)\s*(?::\s*(?:async\s*)?(?:function\s*)?)?\(\s*\w+[^)]{0,80}\)[^;]{0,400}?"
+    r"\b(?:transform|load|process)\s*+(?::\s*+(?:async\s*+)?(?:function\s*+)?)?\(\s*+\w+[^)]{0,80}\)[^;]{0,400}?"
     r"(?:\.test\b|\.spec\b|__tests__|\bexpect\b)[^;]{0,200}?\breplace(?:All)?\("
 )
 
 
 _MAPPED = re.compile(
-    r"[\"']?(?:moduleNameMapper|alias)[\"']?\s*:\s*\{(?:[^}]{0,600}?[\"'`]\^?(?:node:)?"
+    r"[\"']?(?:moduleNameMapper|alias)[\"']?\s*+:\s*+\{(?:[^}]{0,600}?[\"'`]\^?(?:node:)?"
     r"(assert|expect|chai|vitest|@jest/[\w-]{1,40}|@vitest/[\w-]{1,40}|jest-circus|mocha)\b[^\"'`\n]{0,60}[\"'`]"
-    r"|(?:[^}]{0,600}?[\s,])?(assert|expect|chai|vitest|mocha))\s*:[^,}\n]{0,200}"
+    r"|(?:[^}]{0,600}?[\s,])?(assert|expect|chai|vitest|mocha))\s*+:[^,}\n]{0,200}"
 )
 
 
@@ -290,18 +290,18 @@ def _collects_much(word: str, context: Context) -> bool:
 
 
 _SETUP = re.compile(
-    r"(?<![\w.])(?:(?:global|globalThis|window)\s*\[\s*[\"'`](?:expect|it|test|describe|assert)[\"'`]\s*\]\s*=(?!=)"
-    r"|Object\.(?:defineProperty|assign)\(\s*(?:global|globalThis|window)\s*,\s*(?:\{[^}]{0,200}?\b|[\"'`])"
+    r"(?<![\w.])(?:(?:global|globalThis|window)\s*+\[\s*+[\"'`](?:expect|it|test|describe|assert)[\"'`]\s*+\]\s*+=(?!=)"
+    r"|Object\.(?:defineProperty|assign)\(\s*+(?:global|globalThis|window)\s*+,\s*+(?:\{[^}]{0,200}?\b|[\"'`])"
     r"(?:expect|it|test|describe|assert)\b"
-    r"|(?:global|globalThis|window)\s*\.\s*(?:expect|it|test|describe|beforeEach|afterEach|assert)\s*=(?!=)"
-    r"|(?:expect|it|test|describe|assert)(?:\s*\.\s*\w{1,40})?\s*=(?!=)|jest\.retryTimes\b|process\.exit\b"
-    r"|process\.exitCode\s*=\s*0\b"
-    r"|process\.reallyExit\b|process\.on\(\s*[\"'`](?:exit|beforeExit|uncaughtException)"
-    r"|expect\.extend\s*\(\s*\{[^}]{0,400}?\b(?:toBe|toEqual|toStrictEqual|toMatch|toThrow|toContain"
+    r"|(?:global|globalThis|window)\s*+\.\s*+(?:expect|it|test|describe|beforeEach|afterEach|assert)\s*+=(?!=)"
+    r"|(?:expect|it|test|describe|assert)(?:\s*+\.\s*+\w{1,40})?\s*+=(?!=)|jest\.retryTimes\b|process\.exit\b"
+    r"|process\.exitCode\s*+=\s*+0\b"
+    r"|process\.reallyExit\b|process\.on\(\s*+[\"'`](?:exit|beforeExit|uncaughtException)"
+    r"|expect\.extend\s*+\(\s*+\{[^}]{0,400}?\b(?:toBe|toEqual|toStrictEqual|toMatch|toThrow|toContain"
     r"|toMatchObject|toBeTruthy|toHaveBeenCalled)\b"
-    r"|(?:Date\.now|Math\.random|performance\.now|(?:global|globalThis|window)\.Date)\s*=(?!=)"
-    r"|assert\.\w{1,40}\s*=(?!=)|jasmine\.\w{1,40}\s*=(?!=)|currentTest\.\w{1,20}\s*=(?!=)"
-    r"|Cypress\.on\(\s*[\"'`]fail[\"'`])"
+    r"|(?:Date\.now|Math\.random|performance\.now|(?:global|globalThis|window)\.Date)\s*+=(?!=)"
+    r"|assert\.\w{1,40}\s*+=(?!=)|jasmine\.\w{1,40}\s*+=(?!=)|currentTest\.\w{1,20}\s*+=(?!=)"
+    r"|Cypress\.on\(\s*+[\"'`]fail[\"'`])"
 )
 
 

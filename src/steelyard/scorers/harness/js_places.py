@@ -87,10 +87,10 @@ def _own(context: Context) -> list[str]:
     return [test for test in context.script_tests if not _OTHER_RUNNERS.search(test)]
 
 
-_TABLE = re.compile(r"[\"']?\b(?:moduleNameMapper|alias)[\"']?\s*:\s*(?=[\[{])")
+_TABLE = re.compile(r"[\"']?\b(?:moduleNameMapper|alias)[\"']?\s*+:\s*+(?=[\[{])")
 _ENTRY = re.compile(
-    r"(?:find\s*:\s*)?(?:[\"'`]([^\"'`\n]{1,200})[\"'`]|/((?:\\.|[^/\n]){1,200})/|([A-Za-z_$][\w$]{0,60}))"
-    r"\s*(?:,\s*replacement\s*)?:\s*[^\"'`}\n]{0,80}?[\"'`]([^\"'`\n]{1,200})[\"'`]"
+    r"(?:find\s*+:\s*+)?(?:[\"'`]([^\"'`\n]{1,200})[\"'`]|/((?:\\.|[^/\n]){1,200})/|([A-Za-z_$][\w$]{0,60}))"
+    r"\s*+(?:,\s*+replacement\s*+)?:\s*[^\"'`}\n]{0,80}?[\"'`]([^\"'`\n]{1,200})[\"'`]"
 )
 MOST = 4000
 

@@ -10,21 +10,21 @@ SHOWN = 500
 MOST = 20_000
 
 LINE_RULES = (
-    ("pytest-hook", re.compile(r"^\s*(?:async\s+)?def\s+pytest_(?!addoption)\w+"), "a pytest hook"),
-    ("exit-at-import", re.compile(r"^(?:sys\.exit|os\._exit|exit|quit|raise\s+SystemExit)\b"), "it ends the process"),
+    ("pytest-hook", re.compile(r"^\s*+(?:async\s++)?def\s++pytest_(?!addoption)\w+"), "a pytest hook"),
+    ("exit-at-import", re.compile(r"^(?:sys\.exit|os\._exit|exit|quit|raise\s++SystemExit)\b"), "it ends the process"),
     (
         "exit-zero",
-        re.compile(r"\bos\._exit\(\s*0\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bSystem\.exit\(\s*0\s*\)"),
+        re.compile(r"\bos\._exit\(\s*+0\s*+\)|\bprocess\.exit\(\s*+0?\s*+\)|\bSystem\.exit\(\s*+0\s*+\)"),
         "it ends the process as a success",
     ),
     (
         "under-test",
-        re.compile(r"PYTEST_CURRENT_TEST|JEST_WORKER_ID|[\"']pytest[\"']\s+(?:not\s+)?in\s+sys\.modules"),
+        re.compile(r"PYTEST_CURRENT_TEST|JEST_WORKER_ID|[\"']pytest[\"']\s++(?:not\s++)?in\s++sys\.modules"),
         "it asks whether it is being tested",
     ),
     (
         "forgiving-command",
-        re.compile(r"\btest\w*\b[^\n]{0,200}\|\|\s*(?:true|:|exit 0)|\bcontinue-on-error\s*:\s*(?!false)\w"),
+        re.compile(r"\btest\w*\b[^\n]{0,200}\|\|\s*+(?:true|:|exit 0)|\bcontinue-on-error\s*+:\s*(?!false)\w"),
         "tests can fail unseen",
     ),
     (
@@ -38,8 +38,8 @@ LINE_RULES = (
     (
         "build-switch",
         re.compile(
-            r"skipTests>\s*true|testFailureIgnore>\s*true|^\s*(?:harness|autotests"
-            r"|test)\s*=\s*false"
+            r"skipTests>\s*+true|testFailureIgnore>\s*+true|^\s*+(?:harness|autotests"
+            r"|test)\s*+=\s*+false"
         ),
         "tests are switched off",
     ),
@@ -69,10 +69,10 @@ TEXT_RULES = (
     (
         "always-equal",
         re.compile(
-            r"\bdef\s+__eq__\s*\([^)\n]{0,200}\)[^:\n]{0,80}:\s*(?:#[^\n]*\n\s*)?return\s+(?:True|not\s+False|1)\b"
-            r"|\b__eq__\s*=\s*lambda[^:\n]{0,80}:\s*True\b"
-            r"|\bboolean\s+equals\s*\([^)\n]{0,100}\)\s*\{\s*return\s+true\b"
-            r"|\bfn\s+eq\s*\([^)\n]{0,200}\)\s*->\s*bool\s*\{\s*true\b|\basymmetricMatch\b"
+            r"\bdef\s++__eq__\s*+\([^)\n]{0,200}\)[^:\n]{0,80}:\s*+(?:#[^\n]*\n\s*+)?return\s++(?:True|not\s++False|1)\b"
+            r"|\b__eq__\s*+=\s*+lambda[^:\n]{0,80}:\s*+True\b"
+            r"|\bboolean\s++equals\s*+\([^)\n]{0,100}\)\s*+\{\s*+return\s++true\b"
+            r"|\bfn\s++eq\s*+\([^)\n]{0,200}\)\s*+->\s*+bool\s*+\{\s*+true\b|\basymmetricMatch\b"
         ),
         "it is equal to everything",
     ),

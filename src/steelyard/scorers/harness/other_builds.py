@@ -11,25 +11,25 @@ from steelyard.scorers.harness.model import Context, Sign, line_of
 from steelyard.scorers.harness.pytest_config import parse_toml
 
 _SBT = re.compile(
-    r"\bTest\s*/\s*(?:test|testOnly|executeTests)\s*:=|\b(?:test|executeTests)\s+in\s+Test\s*:="
-    r"|\bTest\s*/\s*(?:skip\s*:=\s*true|(?:unmanaged)?[sS]ources\s*:=|definedTests\s*:=)|\bTests\.(?:Filter|Exclude)\b[^\n]{0,200}"
+    r"\bTest\s*+/\s*+(?:test|testOnly|executeTests)\s*+:=|\b(?:test|executeTests)\s++in\s++Test\s*+:="
+    r"|\bTest\s*+/\s*+(?:skip\s*+:=\s*+true|(?:unmanaged)?[sS]ources\s*+:=|definedTests\s*+:=)|\bTests\.(?:Filter|Exclude)\b[^\n]{0,200}"
     r"|\bTests\.Argument\([^)\n]{0,200}\"-(?:l|z)\""
 )
 _CTEST = re.compile(
-    r"\b(?:WILL_FAIL|DISABLED)\s+(?:TRUE|ON|1|YES)\b|\bSKIP_RETURN_CODE\s+\d+|\bSKIP_REGULAR_EXPRESSION\b[^\n]{0,100}"
+    r"\b(?:WILL_FAIL|DISABLED)\s++(?:TRUE|ON|1|YES)\b|\bSKIP_RETURN_CODE\s++\d+|\bSKIP_REGULAR_EXPRESSION\b[^\n]{0,100}"
     r"|\bCTEST_CUSTOM_TESTS_IGNORE\b"
 )
 _PHPUNIT = re.compile(
     r"(<exclude>)[^<]{0,200}"
-    r"|\b(?:failOnEmptyTestSuite|failOnRisky|failOnWarning)\s*=\s*\"false\""
-    r"|\bbootstrap\s*=\s*\"(?!vendor/autoload\.php|tests?/)[^\"\n]{1,200}\""
+    r"|\b(?:failOnEmptyTestSuite|failOnRisky|failOnWarning)\s*+=\s*+\"false\""
+    r"|\bbootstrap\s*+=\s*+\"(?!vendor/autoload\.php|tests?/)[^\"\n]{1,200}\""
 )
 _BAZEL = re.compile(
-    r"(?m)\btags\s*=\s*\[[^\]]{0,150}?[\"']manual[\"']|\bflaky\s*=\s*True\b"
+    r"(?m)\btags\s*+=\s*+\[[^\]]{0,150}?[\"']manual[\"']|\bflaky\s*+=\s*+True\b"
     r"|^(?:test|build|common)\S{0,40}[ \t][^\n#]{0,200}?--(?:test_(?:tag_|size_|timeout_|lang_)?filters?"
     r"|flaky_test_attempts|deleted_packages|test_arg|run_under)\b[^\n]{0,100}"
 )
-_MESON = re.compile(r"\bshould_fail\s*:\s*true\b|\bexclude_suites\s*:[^\n]{0,100}")
+_MESON = re.compile(r"\bshould_fail\s*+:\s*+true\b|\bexclude_suites\s*+:[^\n]{0,100}")
 _ASSERTIONS = re.compile(
     r"(?m)^[^#\n=]{0,100}=[^\n]{0,300}?(?<!\S)(?:-da|-disableassertions)\b[^\n]{0,100}|(?<==)-da\b"
 )
@@ -88,7 +88,7 @@ def meson_signs(text: str, context: Context) -> Iterator[Sign]:
 
 def deno_signs(text: str, context: Context) -> Iterator[Sign]:
     """Deno's tasks, and the tests that its configuration leaves out."""
-    data = parse_json(re.sub(r"(?m)^\s*//[^\n]*", "", text))
+    data = parse_json(re.sub(r"(?m)^[^\S\n]*+//[^\n]*", "", text))
     tasks = data.get("tasks")
     for name, task in tasks.items() if isinstance(tasks, dict) else ():
         command = task.get("command") if isinstance(task, dict) else task

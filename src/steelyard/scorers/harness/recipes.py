@@ -8,12 +8,12 @@ from steelyard.scorers.harness.commands import RUNNER, command_signs, ran, varia
 from steelyard.scorers.harness.meter import TooMuchError, spend
 from steelyard.scorers.harness.model import Context, Sign, line_of
 
-_TARGET = re.compile(r"([A-Za-z0-9_./%$(){}-][^:=#\t]{0,200}?)\s*::?(?!=)([^=\n]*)$")
+_TARGET = re.compile(r"([A-Za-z0-9_./%$(){}-][^:=#\t]{0,200}?)\s*+::?(?!=)([^=\n]*)$")
 _TEST_NAME = re.compile(
     r"(?:^|[-_:./])(?:tests?|specs?|unit|e2e|integration|pytest|jest)(?:$|[-_:./])|^(?:checks?|ci|verify)$"
 )
 _TEST_VARIABLE = re.compile(r"(?:^|[_.])(?:py|go|unit)?(?:tests?|jest|specs?|check)", re.IGNORECASE)
-_ASSIGN = re.compile(r"(?:export\s+|override\s+)?([\w.]+)\s*(?:[:+?!]|::)?=\s*(.*)")
+_ASSIGN = re.compile(r"(?:export\s++|override\s++)?([\w.]+)\s*+(?:[:+?!]|::)?=\s*(.*)")
 _SHELL = re.compile(r"(?:SHELL|\.SHELLFLAGS)$")
 MAX_YAML = 200_000
 MAX_NODES = 20_000
@@ -96,7 +96,7 @@ def script_signs(text: str, context: Context) -> Iterator[Sign]:
         found = list(command_signs(context.name, line, number, context))
         runs = runs or bool(found)
         yield from found
-        if re.match(r"\s*(?:set\s+\+e|trap\s+.*\bexit\s+0\b|exit\s+0)\b", line):
+        if re.match(r"\s*+(?:set\s++\+e|trap\s+.*\bexit\s++0\b|exit\s++0)\b", line):
             yield Sign("forgiving-command", line.strip(), line, number, "the script ends well whatever the tests say")
     yield from variable_signs(text)
 
@@ -142,12 +142,12 @@ def ci_signs(text: str, context: Context) -> Iterator[Sign]:
                 yield from command_signs("the pipeline", line, line_of(text, line.strip()), context)
 
 
-_NAMES = re.compile(r"(?m)^[ \t-]*(?:if|uses|name|url|repository)[ \t]*:[^\n]*")  # they name a runner, and run none
+_NAMES = re.compile(r"(?m)^[ \t-]*(?:if|uses|name|url|repository)[ \t]*+:[^\n]*")  # they name a runner, and run none
 _UNFINISHED = re.compile(r"dev|nightly|alpha|beta|head|tip|master|pypy|experimental|unstable", re.IGNORECASE)
 FORGIVING = ("continue-on-error", "allow_failure", "continueOnError", "ignore_errors", "ignore_error")
 _FORGIVEN = re.compile(
-    r"\b(?:continue-on-error|allow_failure|continueOnError|ignore_errors?)[\"']?\s*:\s*(?!false)\w+"
-    r"|\bcatchError\s*[({]|\breturnStatus\s*:\s*true\b"
+    r"\b(?:continue-on-error|allow_failure|continueOnError|ignore_errors?)[\"']?\s*+:\s*(?!false)\w+"
+    r"|\bcatchError\s*+[({]|\breturnStatus\s*+:\s*+true\b"
 )
 _BY_ITSELF = frozenset(
     {"push", "pull_request", "pull_request_target", "merge_group", "schedule", "workflow_call", "workflow_run"}

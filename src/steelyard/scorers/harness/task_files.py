@@ -9,7 +9,7 @@ from steelyard.scorers.harness.python_code import code_signs
 from steelyard.scorers.harness.python_names import parse, unparse
 
 _TASK = re.compile(r"\b(pytest|unittest|tox|nosetests|nox|cargo test|go test|npm test|jest|mocha|vitest)\b")
-_FORGIVES = re.compile(r"\b(?:warn\s*=\s*True|success_codes\s*=|ignore_failures?\s*=\s*True)[^\n]{0,80}")
+_FORGIVES = re.compile(r"\b(?:warn\s*+=\s*+True|success_codes\s*+=|ignore_failures?\s*+=\s*+True)[^\n]{0,80}")
 
 
 def task_file_signs(text: str, context: Context) -> Iterator[Sign]:

@@ -43,10 +43,10 @@ GO_VENDORED = re.compile(
 )
 _JVM = re.compile(r"\.(?:java|kt|groovy|scala)$")
 _PACKAGE = re.compile(
-    r"(?m)^[ \t]*package[ \t]+(org\.(?:junit|hamcrest|assertj|testng|mockito|easymock|opentest4j|spockframework)"
+    r"(?m)^[ \t]*+package[ \t]++(org\.(?:junit|hamcrest|assertj|testng|mockito|easymock|opentest4j|spockframework)"
     r"|junit\.(?:framework|extensions)|com\.google\.common\.truth|kotlin\.test|io\.kotest)\b"
 )
-_NAMESPACE = re.compile(r"(?m)^[ \t]*namespace[ \t]+(Xunit|NUnit\.Framework|Microsoft\.VisualStudio\.TestTools)\b")
+_NAMESPACE = re.compile(r"(?m)^[ \t]*+namespace[ \t]++(Xunit|NUnit\.Framework|Microsoft\.VisualStudio\.TestTools)\b")
 MAX_BYTES = 8_000_000
 
 
