@@ -9,7 +9,8 @@ from steelyard.sandboxes.base import Sandbox
 from steelyard.scorers.base import Scorer
 from steelyard.scorers.harness.links import Links
 from steelyard.scorers.harness.meter import metered
-from steelyard.scorers.harness.read import Look, in_turn, look
+from steelyard.scorers.harness.read import Look, look
+from steelyard.scorers.harness.readers import in_turn
 from steelyard.scorers.paths import Patterns, compiled, files
 
 SHOWN = 3

@@ -1,211 +1,32 @@
-"""Which rules read which file, on both sides of a change, within bounds."""
+"""Both sides of a changed file, read by its rules within bounds, and what is new on the after side."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fnmatch import translate
-from functools import lru_cache
 from itertools import islice
 
 from steelyard.domain.diff import FileChange
 from steelyard.domain.evidence import Evidence
 from steelyard.scorers.harness import (
     builds,
-    conftest,
     js_config,
-    other_builds,
-    pytest_config,
-    python_code,
     recipes,
-    ruby_config,
-    task_files,
 )
-from steelyard.scorers.harness.commands import variable_signs
 from steelyard.scorers.harness.lines import by_lines
 from steelyard.scorers.harness.links import Links
 from steelyard.scorers.harness.meter import TooMuchError
 from steelyard.scorers.harness.model import Bend, Context, Sign, bends
-from steelyard.scorers.harness.other_code import other_signs
 from steelyard.scorers.harness.paths import is_vendored
 from steelyard.scorers.harness.pytest_config import UnparsedError
+from steelyard.scorers.harness.readers import WORTH, Reader, is_runner_file, python_signs, reader_of
 from steelyard.scorers.harness.source_text import encoding_bends, text_of
 from steelyard.scorers.harness.unasked import unasked
-from steelyard.scorers.integrity.paths import family_of
 
 MAX_CHARS = 1_000_000
 MAX_READ = 8_000_000  # bytes; what line rules read of one file
 MAX_SIGNS = 500
 MAX_WANTED = 20_000  # what is harmless must not keep the rest from being read
 HAND_WRITTEN = 50_000  # characters; nobody writes more than that into a file of a runner
-Reader = Callable[[str, Context], Iterable[Sign]]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Files by name, and what reads them."""
-
-    globs: tuple[str, ...]
-    reader: Reader
-
-
-def _variables(text: str, context: Context) -> Iterator[Sign]:
-    del context
-    return variable_signs(text)
-
-
-READERS: tuple[Rule, ...] = (
-    Rule(("conftest.py", "*/conftest.py"), conftest.conftest_signs),
-    Rule(
-        (
-            "pytest.ini",
-            ".pytest.ini",
-            "tox.ini",
-            "setup.cfg",
-            "*/pytest.ini",
-            "*/.pytest.ini",
-            "*/tox.ini",
-            "*/setup.cfg",
-        ),
-        pytest_config.ini_signs,
-    ),
-    Rule(
-        (
-            "pyproject.toml",
-            "*/pyproject.toml",
-            "tox.toml",
-            "pytest.toml",
-            ".pytest.toml",
-            "*/pytest.toml",
-            "*/.pytest.toml",
-        ),
-        pytest_config.toml_signs,
-    ),
-    Rule(("package.json", "*/package.json"), js_config.package_signs),
-    Rule(
-        ("jest.config.json", "*/jest.config.json", ".mocharc.json", ".mocharc.jsonc", "*/.mocharc.json"),
-        js_config.json_signs,
-    ),
-    Rule(
-        (
-            "jest.config.*",
-            "*/jest.config.*",
-            "vitest.config.*",
-            "*/vitest.config.*",
-            "vitest.workspace.*",
-            "vite.config.*",
-            "*/vite.config.*",
-            ".mocharc.*",
-            "*/.mocharc.*",
-            "karma.conf.*",
-            "ava.config.*",
-            "playwright.config.*",
-            "*/playwright.config.*",
-            "cypress.config.*",
-        ),
-        js_config.source_signs,
-    ),
-    Rule(
-        (
-            "*jest.setup.*",
-            "*jest-setup.*",
-            "*vitest.setup.*",
-            "*setupTests.*",
-            "*setup-tests.*",
-            "*setup-jest.*",
-            "*setupJest.*",
-            "*test/setup.*",
-            "*tests/setup.*",
-            "*test-setup.*",
-            "cypress/support/*",
-            "postcss.config.*",
-            "babel.config.*",
-        ),
-        js_config.setup_signs,
-    ),
-    Rule(("Makefile", "makefile", "GNUmakefile", "*/Makefile", "*.mk", "justfile", "Justfile"), recipes.makefile_signs),
-    Rule(
-        (
-            ".github/workflows/*",
-            ".gitlab-ci.yml",
-            "*.gitlab-ci.yml",
-            ".circleci/*",
-            "azure-pipelines*.yml",
-            ".travis.yml",
-            "Jenkinsfile",
-            "bitbucket-pipelines.yml",
-            ".drone.yml",
-            ".woodpecker/*",
-            ".buildkite/*",
-            "appveyor.yml",
-            ".github/actions/*",
-            "Taskfile.y*ml",
-            ".pre-commit-config.yaml",
-        ),
-        recipes.ci_signs,
-    ),
-    Rule(
-        (
-            "*test*.sh",
-            "*test*.bash",
-            "bin/test",
-            "scripts/test",
-            "script/test",
-            "script/cibuild",
-            "*ci*.sh",
-            "*check*.sh",
-            ".husky/*",
-            "run_tests",
-            "runtests",
-        ),
-        recipes.script_signs,
-    ),
-    Rule(("pom.xml", "*/pom.xml"), builds.pom_signs),
-    Rule((".mvn/*", "*/.mvn/*"), builds.maven_options_signs),
-    Rule(("gradle.properties", "*/gradle.properties"), other_builds.gradle_properties_signs),
-    Rule(("*.sbt",), other_builds.sbt_signs),
-    Rule(("CMakeLists.txt", "*/CMakeLists.txt", "CTestCustom.cmake"), other_builds.ctest_signs),
-    Rule(("BUILD", "BUILD.bazel", "*/BUILD", "*/BUILD.bazel", ".bazelrc"), other_builds.bazel_signs),
-    Rule(("meson.build", "*/meson.build"), other_builds.meson_signs),
-    Rule(("deno.json", "deno.jsonc", "*/deno.json", "*/deno.jsonc"), other_builds.deno_signs),
-    Rule(("bunfig.toml", "*/bunfig.toml"), other_builds.bun_signs),
-    Rule(("phpunit.xml", "phpunit.xml.dist", "*/phpunit.xml*"), other_builds.phpunit_signs),
-    Rule(("*.gradle", "*.gradle.kts"), builds.gradle_signs),
-    Rule(("gradlew", "*/gradlew", "mvnw", "*/mvnw"), builds.wrapper_signs),
-    Rule(("go.mod", "*/go.mod", "go.work"), builds.go_mod_signs),
-    Rule(("rust-toolchain", "rust-toolchain.toml"), builds.toolchain_signs),
-    Rule(("Rakefile", "*/Rakefile", "*.rake"), ruby_config.rakefile_signs),
-    Rule(("Cargo.toml", "*/Cargo.toml"), builds.cargo_signs),
-    Rule((".cargo/config*", "*/.cargo/config*", ".config/nextest.toml"), builds.cargo_config_signs),
-    Rule(("*.runsettings", "*.csproj", "*.fsproj", "Directory.Build.*", "*/Directory.Build.*"), builds.dotnet_signs),
-    Rule(("*_test.go",), builds.go_test_signs),
-    Rule(("*junit-platform.properties",), builds.junit_signs),
-    Rule(
-        ("*spec_helper.rb", "*rails_helper.rb", "*test_helper.rb", ".rspec", "*/.rspec"), ruby_config.ruby_helper_signs
-    ),
-    Rule(("noxfile.py", "*/noxfile.py", "tasks.py", "dodo.py", "fabfile.py"), task_files.task_file_signs),
-    Rule(
-        (
-            ".env",
-            ".env.*",
-            ".envrc",
-            ".npmrc",
-            "*/.env",
-            "*/.npmrc",
-            ".yarnrc*",
-            "Dockerfile*",
-        ),
-        _variables,
-    ),
-)
-
-# A text without any of these words has no sign in it: most files are never parsed.
-_WORTH = re.compile(
-    r"[eE]xit|quit|abort|kill|__eq__|__ne__|setattr|delattr|patch|PYTEST|RUNNING_TEST|UNITTEST|sys\.|unittest"
-    r"|pytest|nose|doctest|hypothesis|builtins|exec\b|eval\b|runtest|wasSuccessful|"
-    r"trace|meta_path|inspect|frame|stack|modules|argv|\btime\b|datetime|pluggy|getattr|__import__|import_module"
-    r"|test_\w+\.py|_test\.py|conftest|junit|/proc/|load_tests|__test__|TEST_RUNNER"
-)
 
 
 @dataclass(frozen=True)
@@ -252,7 +73,7 @@ def _large(change: FileChange, before: bytes, after: bytes) -> Look:
     path, size = change.path, len(after)
     text = text_of(after, path) if size <= MAX_READ else "\n".join(text for _, text in change.added)[:MAX_READ]
     grew = len(before) <= MAX_CHARS < size
-    spoken = path.endswith(".py") and _WORTH.search(text) is not None
+    spoken = path.endswith(".py") and WORTH.search(text) is not None
     hidden = size > MAX_READ and (len(before) <= MAX_READ or is_runner_file(path))
     said = Bend("too-much", 1, f"too large to be read: {size:,} bytes", None, f"{size:,} bytes")
     found = (said,) if hidden or (grew and (is_runner_file(path) or spoken)) else ()
@@ -272,7 +93,7 @@ def _compared(
     now: list[Sign] = []
     try:
         _signs(now, readers[1], texts[1], contexts[1])
-        if now or readers[0] is not _python:  # where nothing is wanted, nothing can be lost
+        if now or readers[0] is not python_signs:  # where nothing is wanted, nothing can be lost
             with suppress(SyntaxError, UnparsedError, RecursionError, MemoryError):
                 _signs(was, readers[0], texts[0], contexts[0])
     except TooMuchError:
@@ -324,42 +145,3 @@ def _takes_over(change: FileChange, evidence: Evidence) -> Iterator[Bend]:
         path = f"{folder}/{other}" if folder else other
         if mark in (evidence.before(path) or b""):
             yield Bend("config-takes-over", 1, f"pytest no longer reads the settings in {path}", path, change.path)
-
-
-_COMPILED = tuple((re.compile("|".join(map(translate, rule.globs))), rule.reader) for rule in READERS)
-_ANY = re.compile("|".join(translate(glob) for rule in READERS for glob in rule.globs))
-
-
-def is_runner_file(path: str) -> bool:
-    """Whether a file tells a runner or a build what to do, rather than being code or a test."""
-    return _ANY.match(path) is not None
-
-
-def in_turn(changes: Iterable[FileChange]) -> list[FileChange]:
-    """What is read first when a change is more than can be read: a runner's own files, then small ones."""
-    return sorted(changes, key=lambda change: (not is_runner_file(change.path), len(change.hunks)))
-
-
-@lru_cache(maxsize=4096)
-def reader_of(path: str) -> Reader | None:
-    """What reads a file; None when nothing in it can bend a runner."""
-    for names, reader in _COMPILED:
-        if names.match(path):
-            return reader if not path.endswith("conftest.py") else _conftest
-    if path.endswith(".py"):
-        return _python
-    family = family_of(path)
-    if family is None or family == "python":
-        return None
-    return lambda text, context: other_signs(text, family, context)
-
-
-def _python(text: str, context: Context) -> Iterator[Sign]:
-    if _WORTH.search(text):
-        yield from python_code.code_signs(text, context)
-        yield from conftest.hook_signs(text, context)
-
-
-def _conftest(text: str, context: Context) -> Iterator[Sign]:
-    yield from conftest.conftest_signs(text, context)
-    yield from python_code.code_signs(text, context)
