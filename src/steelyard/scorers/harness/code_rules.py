@@ -77,7 +77,7 @@ PATCH: dict[str, re.Pattern[str]] = {
     "ruby": re.compile(
         r"\bmodule\s++Kernel\s*\n\s*+def\s++(?:exit!?|abort|at_exit|raise)\b"
         r"|\b(?:module|class)\s++(?:RSpec|Minitest|Test::Unit)\b|\bdef\s++Time\.now"
-        r"|\b(?:RSpec::(?:Matchers|Expectations|Core)|Minitest)(?:::\w+)*\.(?:send|define_method|class_eval"
+        r"|\b(?:RSpec::(?:Matchers|Expectations|Core)|Minitest)(?:::\w{1,80}){0,6}\.(?:send|define_method|class_eval"
         r"|module_eval|prepend|include|alias_method|remove_method)\b"
         r"|\b(?:class\s*+<<\s*+Time|Time\.define_singleton_method)"
     ),
