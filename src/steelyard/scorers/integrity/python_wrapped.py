@@ -1,0 +1,124 @@
+"""What a comparison no longer looks at: values that go through a function which loses a part, or that may differ."""
+
+import ast
+import re
+
+from steelyard.scorers.integrity.python_nodes import constant, last_name
+
+# Functions and methods of which much comes out the same; the first kind is a loss on one side alone already.
+_LOSES = frozenset({"len", "type", "round", "bool", "set", "frozenset", "hash", "Counter", "abs", "int"})
+_CHANGES = frozenset({
+    "sorted", "str", "repr", "list", "tuple", "dict", "float", "bytes", "min", "max", "sum", "any", "all", "next",
+    "lower", "upper", "strip", "lstrip", "rstrip", "casefold", "title", "capitalize", "swapcase", "split", "join",
+    "replace", "keys", "sub", "escape", "fromkeys", "normalize", "normcase", "basename", "dirname", "format", "floor",
+    "ceil", "trunc", "fsum", "normalise", "dedent", "splitlines", "unique", "sort",
+})  # fmt: skip
+_ON_ITS_ARGUMENT = frozenset({"join", "sub", "fromkeys", "normalize", "normcase", "basename", "dirname", "escape"})
+_DEEPEST = 6
+CLOSE = frozenset({"isclose", "allclose", "approx", "almost_equal"})
+SMALL = 1.001e-3
+"""A difference up to this is taken for that of floating numbers."""
+_RELATIVE = frozenset({"rel", "rtol", "rel_tol"})
+_ABSOLUTE = frozenset({"abs", "atol", "abs_tol", "delta", "tol", "tolerance", "atolerance"})
+_DIGITS = frozenset({"places", "decimal", "significant", "ndigits"})
+_THIRD = {
+    "assertAlmostEqual": "places", "assertAlmostEquals": "places", "assert_almost_equal": "decimal",
+    "assert_array_almost_equal": "decimal", "assert_approx_equal": "significant", "assert_allclose": "rtol",
+    "isclose": "rtol", "allclose": "rtol", "assertNotAlmostEqual": "places",
+}  # fmt: skip
+_MATCHES_ALL = re.compile(
+    r"(?:\^|\$|\\[AZb]|\(\?[a-z]+\)|\(\?:|[()]|(?:\.|\[\\?[sSwWdD]\\[sSwWdD]\]|\\[sSwWdD])\*\??|\.\+\??)*+"
+)
+
+
+def inner(node: ast.expr) -> list[tuple[str, ast.expr]]:
+    """The functions a value goes through, outermost first, each with what it is given."""
+    found: list[tuple[str, ast.expr]] = []
+    while len(found) < _DEEPEST:
+        if isinstance(node, ast.Call):
+            name = last_name(node.func)
+            if name not in _LOSES and name not in _CHANGES:
+                break
+            if isinstance(node.func, ast.Attribute) and name not in _ON_ITS_ARGUMENT and name not in _LOSES:
+                node = node.func.value
+            elif node.args:
+                node = node.args[-1] if name == "sub" else node.args[0]
+            else:
+                break
+            found.append((name, node))
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            node = node.value
+            found.append(("[:]", node))
+        else:
+            break
+    return found
+
+
+def partly(left: ast.expr, right: ast.expr) -> list[ast.expr]:
+    """Values of two compared sides of which a part is looked at only: both go through one function, or one is cut."""
+    first, second = inner(left), inner(right)
+    if not first and not second:
+        return []
+    both = {name for name, _ in first} & {name for name, _ in second}
+    found: list[ast.expr] = []
+    for chain in (first, second):
+        at = next((index for index, (name, _) in enumerate(chain) if name in _LOSES or name in both), -1)
+        found.extend(node for _, node in chain[at:] if at >= 0)
+    return found
+
+
+def difference(left: ast.expr, op: ast.cmpop, right: ast.expr) -> tuple[list[ast.expr], float | None] | None:
+    """`abs(a - b) < bound`: the two values, and the bound where it is a number."""
+    if isinstance(op, ast.Gt | ast.GtE):
+        left, right = right, left
+    elif not isinstance(op, ast.Lt | ast.LtE):
+        return None
+    if not isinstance(left, ast.Call) or last_name(left.func) not in {"abs", "fabs", "norm"} or len(left.args) != 1:
+        return None
+    given = left.args[0]
+    if not isinstance(given, ast.BinOp) or not isinstance(given.op, ast.Sub):
+        return None
+    known, value = constant(right)
+    bound = float(value) if known and isinstance(value, int | float) and abs(value) < 1e300 else None
+    return [given.left, given.right], bound
+
+
+def tolerances(call: ast.Call) -> list[tuple[str, float]]:
+    """Every tolerance that a call is given as a number, by its kind."""
+    name = last_name(call.func)
+    given = [(keyword.arg or "", keyword.value) for keyword in call.keywords]
+    if name == "approx":
+        given += zip(("rel", "abs"), call.args[1:3], strict=False)
+    elif name in _THIRD:
+        given += zip((_THIRD[name], "atol"), call.args[2:4], strict=False)
+    found = []
+    for kind, node in given:
+        known, value = constant(node)
+        if not known or not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 1e300:
+            continue
+        if kind in _RELATIVE or kind in _ABSOLUTE:
+            found.append((kind, float(value)))
+        elif kind in _DIGITS:
+            found.append((kind, 10.0 ** -float(max(-300, min(300, value)))))
+    return found
+
+
+def is_wide(call: ast.Call) -> bool:
+    """Whether a call lets more through than the error of floating numbers, by the size of what is expected."""
+    size = max([1.0, *(abs(float(value)) for value in map(_number, call.args[:2]) if value is not None)])
+    return any(value / (1.0 if kind in _RELATIVE else size) > SMALL for kind, value in tolerances(call))
+
+
+def _number(node: ast.expr) -> float | None:
+    if isinstance(node, ast.Call) and last_name(node.func) == "approx" and node.args:
+        node = node.args[0]
+    known, value = constant(node)
+    return float(value) if known and isinstance(value, int | float) and abs(value) < 1e300 else None
+
+
+def matches_all(pattern: ast.expr) -> bool:
+    """Whether a pattern matches whatever it is given."""
+    known, value = constant(pattern)
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    return known and isinstance(value, str) and len(value) < 100 and _MATCHES_ALL.fullmatch(value) is not None
