@@ -24,7 +24,8 @@ class Mark:
 class Check:
     """One assertion. `dead` says why it can never fail; `subjects` are the values it looks at, where that is clear.
 
-    `parts` are values of which it looks at a part only: their length, their type.
+    `parts` are values of which it looks at a part only: their length, their type. `under`: what must hold for it to
+    be made at all.
     """
 
     line: int
@@ -35,6 +36,7 @@ class Check:
     subjects: tuple[str, ...] = ()
     tolerance: float | None = None
     parts: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:

@@ -11,7 +11,8 @@ from hashlib import blake2b
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
 from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Mark, TestCase, View
-from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at, guards_in
+from steelyard.scorers.integrity.python_ends import HELPER, cut_at, guards_in
+from steelyard.scorers.integrity.python_flow import Found, checks_in
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import unparsed, written
@@ -31,7 +32,6 @@ _SKIPPING = re.compile(
     r"|del test|test\w* = None"
 )
 _DEFINED = re.compile(r"def[ \t]+(\w+)|assert")
-HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,10 @@ class _Module:
         own = [*unit.found.checks]
         for name, calls in unit.found.calls.items():
             if name in self.asserting or HELPER.match(name):
-                own.extend(Check(line, f"{name}(…)", unit.name, dead=dead, subjects=(name,)) for line, dead in calls)
+                own.extend(
+                    Check(line, f"{name}(…)", unit.name, dead=dead, subjects=(name,), under=under)
+                    for line, dead, under in calls
+                )
         body = self._body(unit.node)
         return TestCase(
             unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node),

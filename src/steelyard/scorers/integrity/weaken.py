@@ -175,6 +175,7 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
         findings.append(_finding("unreachable", new, DEAD["unreachable"], "the whole test", "left early", new.test.cut))
     elif new.test.guards > old.test.guards and was:
         findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
+    findings.extend(_narrowed(new, was, now))
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)
@@ -233,11 +234,34 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
         best = max(near, key=lambda check: check.strength)
         if best.strength < was.strength:
             findings.append(_finding("loosened", new, "pins down less", was.text, best.text, best.line))
+        elif all(len(check.under) > len(was.under) for check in near):
+            findings.append(_guarded(new, was, best))
         elif was.tolerance is not None and all(_wider(was, check) for check in near):
             findings.append(
                 _finding("loosened", new, "lets a larger difference through", was.text, best.text, best.line)
             )
     return findings
+
+
+def _narrowed(new: _Placed, was: list[Check], now: list[Check]) -> list[Finding]:
+    """Checks that say what they said, under more conditions than before."""
+    if not any(check.under for check in now):
+        return []
+    still: dict[str, list[Check]] = defaultdict(list)
+    for check in sorted(now, key=lambda check: -len(check.under)):
+        still[key(check)].append(check)
+    findings = []
+    for old in sorted(was, key=lambda check: len(check.under)):
+        same = still[key(old)].pop() if still[key(old)] else None
+        if same is not None and len(same.under) > len(old.under) and len(findings) < MOST_COMPARED:
+            findings.append(_guarded(new, old, same))
+    return findings
+
+
+def _guarded(new: _Placed, was: Check, now: Check) -> Finding:
+    said = [text for text in now.under if text not in was.under] or list(now.under)
+    after = f"{now.text} [{'; '.join(said)}]"
+    return _finding("guarded", new, "makes an assertion under more conditions than before", was.text, after, now.line)
 
 
 def _pieces(lost: list[Check], gained: list[Check]) -> set[str]:
