@@ -45,11 +45,27 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """What a test goes through: the values as they are written, and before anything was cut off; how many, if written.
+
+    `cuts` is how often something is left out of them.
+    """
+
+    line: int
+    target: str
+    text: str = ""
+    whole: str = ""
+    cuts: int = 0
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TestCase:
     """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written.
 
     `cut` is the line of a statement that leaves the test for good while more of it follows; `guards` is how many
-    conditions leave it without a word, or turn a failure into a pass.
+    conditions leave it without a word, or turn a failure into a pass. `loops`: what it goes through; `idle`: why no
+    runner runs it to its end; `patched`: the names for which it puts something else.
     """
 
     __test__ = False
@@ -62,13 +78,17 @@ class TestCase:
     body: str = ""
     cut: int | None = None
     guards: int = 0
+    loops: tuple[Loop, ...] = ()
+    idle: str = ""
+    patched: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """One side of a file: every check and marker in it, and the tests they stand in.
 
-    `around`: what stands around some lines that were asked for.
+    `around`: what stands around some lines that were asked for. `overrides`: places where a name that assertions go
+    through is given another meaning; `lists`: the lists that are written out outside of tests.
     """
 
     mode: Mode = "none"
@@ -77,6 +97,8 @@ class View:
     tests: tuple[TestCase, ...] = ()
     note: str = ""
     around: tuple[str, ...] = ()
+    overrides: tuple[Mark, ...] = ()
+    lists: tuple[Loop, ...] = ()
 
 
 EMPTY = View()

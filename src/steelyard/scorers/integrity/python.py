@@ -10,10 +10,13 @@ from hashlib import blake2b
 
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
-from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Mark, TestCase, View
+from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Loop, Mark, TestCase, View
+from steelyard.scorers.integrity.python_cases import cases, lists_in, loops, size
 from steelyard.scorers.integrity.python_ends import HELPER, cut_at, guards_in
 from steelyard.scorers.integrity.python_flow import Found, checks_in
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
+from steelyard.scorers.integrity.python_overrides import equals_all, is_undone, overrides
+from steelyard.scorers.integrity.python_runs import idle, patched
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import unparsed, written
 
@@ -147,6 +150,10 @@ class _Module:
         self.loose: list[Check] = []
         self._owners: list[tuple[int, int, str]] = []
         self._bases = _bases(text).union(bases.split(","))
+        self.nodes = walk(tree)
+        self.equal = equals_all(self.nodes)
+        self.lists = lists_in(tree.body)
+        self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         self._block(tree.body, "", True)
         self.asserting = self._asserting()
 
@@ -167,7 +174,7 @@ class _Module:
                     self._block(getattr(node, part, []), inside, collected and not off)
             else:
                 loose.append(node)
-        self.loose.extend(checks_in(loose, inside.rstrip("."), self.say).checks)
+        self.loose.extend(checks_in(loose, inside.rstrip("."), self.say, self.equal).checks)
 
     def _collects(self, node: ast.ClassDef) -> bool:
         """Pytest takes `Test…` (or `test_…`) classes without a constructor; unittest what is derived; and bases."""
@@ -177,8 +184,9 @@ class _Module:
 
     def _function(self, node: Function, inside: str, collected: bool) -> None:
         is_test = collected and node.name.startswith("test") and not _is_fixture(node)
+        is_test = is_test and not (node.decorator_list and is_undone(node, self.functions))
         name = inside + node.name
-        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say), is_test))
+        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say, self.equal), is_test))
         first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
         self._owners.append((first, node.end_lineno or node.lineno, name))
 
@@ -197,7 +205,7 @@ class _Module:
     def _skips(self) -> tuple[Mark, ...]:
         if not _SKIPPING.search(self.text) and not _SKIPPING.search(self.bindings):
             return ()
-        nodes = walk(self.tree)
+        nodes = self.nodes
         outside = walk(parse(self.bindings)[0] or ast.Module([], [])) if self.bindings else []
         marks = marks_in(nodes, Names([*outside, *nodes]), self.say)
         return tuple(Mark(mark.line, mark.text, self._owner(mark.line)) for mark in marks)
@@ -212,7 +220,14 @@ class _Module:
         if self.loose or self.note:
             cut = cut_at(self.tree.body)
             tests.append(TestCase("<module>", 1, tuple(self.loose), body=f"<module> {cut}", cut=cut))
-        return View("syntax", tuple(checks), self._skips(), tuple(tests), self.note)
+        return View(
+            "syntax", tuple(checks), self._skips(), tuple(tests), self.note,
+            overrides=tuple(overrides(self.nodes, self.say)), lists=self._lists(),
+        )  # fmt: skip
+
+    def _lists(self) -> tuple[Loop, ...]:
+        found = ((name, value, size(value, self.lists)) for name, value in self.lists.items())
+        return tuple(Loop(value.lineno, name, size=many) for name, value, many in found if many is not None)
 
     def _test(self, unit: _Unit) -> TestCase:
         own = [*unit.found.checks]
@@ -224,9 +239,10 @@ class _Module:
                 )
         body = self._body(unit.node)
         return TestCase(
-            unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node),
+            unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node, self.lists),
             blake2b(body.encode("utf-8", "replace"), digest_size=12).hexdigest(),
             cut_at(unit.node.body), guards_in(unit.node.body),
+            loops(unit.node, {**self.lists, **unit.found.values}, self.say), idle(unit.node), patched(unit.node),
         )  # fmt: skip
 
     def _body(self, node: Function) -> str:
@@ -255,24 +271,3 @@ def _is_fixture(node: Function) -> bool:
 def _defines(node: ast.stmt) -> bool:
     parts = [*getattr(node, "body", []), *getattr(node, "orelse", [])]
     return any(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for part in parts)
-
-
-def cases(node: Function) -> int | None:
-    """How many parametrised cases a test has, where they are written out."""
-    total = None
-    for decorator in node.decorator_list:
-        if not isinstance(decorator, ast.Call):
-            continue
-        name = last_name(decorator.func)
-        if name == "parametrize" and len(decorator.args) >= 2:
-            values = decorator.args[1]
-        elif name in {"expand", "data"} and decorator.args:
-            values = decorator.args[0] if name == "expand" else ast.Tuple(decorator.args)
-        else:
-            continue
-        if not isinstance(values, ast.List | ast.Tuple | ast.Set) or any(
-            isinstance(v, ast.Starred) for v in values.elts
-        ):
-            return None
-        total = (total or 1) * len(values.elts)
-    return total

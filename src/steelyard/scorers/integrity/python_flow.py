@@ -18,7 +18,7 @@ from steelyard.scorers.integrity.python_ends import (
 )
 from steelyard.scorers.integrity.python_locals import Locals
 from steelyard.scorers.integrity.python_nodes import alike, always, children, is_literal, last_name, walk
-from steelyard.scorers.integrity.python_values import Meaning, Say, meaning_of, meaning_of_call
+from steelyard.scorers.integrity.python_values import Meaning, Say, is_any, meaning_of, meaning_of_call
 
 _PLAIN = GOES_ON - {ast.Assert} | {ast.Expr, ast.Return, ast.Raise}  # statements that hold no others
 UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
@@ -47,18 +47,19 @@ class Found:
 
     checks: list[Check] = field(default_factory=list)
     calls: dict[str, list[tuple[int, str, tuple[str, ...]]]] = field(default_factory=dict)
+    values: dict[str, ast.expr] = field(default_factory=dict)
 
 
-def checks_in(body: list[ast.stmt], owner: str, say: Say) -> Found:
-    """Every check in a block, which belongs to `owner`; dead ones are marked."""
-    walker = _Walker(body, owner, say)
+def checks_in(body: list[ast.stmt], owner: str, say: Say, equal: frozenset[str] = frozenset()) -> Found:
+    """Every check in a block, which belongs to `owner`; dead ones are marked; `equal`: what equals everything."""
+    walker = _Walker(body, owner, say, equal)
     walker.block(body, "", ())
     return walker.found()
 
 
 class _Walker:
-    def __init__(self, body: list[ast.stmt], owner: str, say: Say) -> None:
-        self.body, self.owner, self.say = body, owner, say
+    def __init__(self, body: list[ast.stmt], owner: str, say: Say, equal: frozenset[str]) -> None:
+        self.body, self.owner, self.say, self.equal = body, owner, say, equal
         self.locals = Locals(body)
         self.checks: list[tuple[Check, Under]] = []
         self.calls: list[tuple[str, int, str, Under]] = []
@@ -67,6 +68,7 @@ class _Walker:
     def found(self) -> Found:
         """What was found, with the conditions that count in the end."""
         found = Found([replace(check, under=_counted(under)) if under else check for check, under in self.checks])
+        found.values = self.locals.values
         for name, line, dead, under in self.calls:
             found.calls.setdefault(name, []).append((line, dead, _counted(under)))
         return found
@@ -74,6 +76,7 @@ class _Walker:
     def block(self, body: list[ast.stmt], dead: str, under: Under) -> bool:
         """Whether it asserts anything, or ends in an error."""
         asserts = False
+        self.fresh.clear()
         for node in body:
             asserts |= (heard := self._heard(node, dead, under))
             if not dead and ends(node):
@@ -238,8 +241,10 @@ class _Walker:
     def _known(self, node: ast.Assert | ast.Call, meaning: Meaning) -> int:
         """The strength of a check; less if its expected value was made by what it checks."""
         sides = _sides(node)
-        if meaning.strength < PARTIAL or sides is None or not self.locals.values:
+        if meaning.strength < PARTIAL or sides is None:
             return meaning.strength
+        if any(self._equals_all(side) for side in sides):
+            return NOTHING
         if self.locals.is_itself(*sides, self.fresh):
             return NOTHING
         for one, other in (sides, sides[::-1]):
@@ -247,6 +252,10 @@ class _Walker:
             if value is not None and alike(value, other) and value.lineno <= node.lineno and not is_literal(value):
                 return PARTIAL
         return meaning.strength
+
+    def _equals_all(self, node: ast.expr) -> bool:
+        made = self.locals.resolved(node)
+        return is_any(made) or last_name(made.func if isinstance(made, ast.Call) else made) in self.equal
 
 
 def _sides(node: ast.Assert | ast.Call) -> tuple[ast.expr, ast.expr] | None:

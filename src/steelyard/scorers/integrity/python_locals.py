@@ -4,7 +4,16 @@ import ast
 import re
 from collections import Counter, defaultdict
 
-from steelyard.scorers.integrity.python_nodes import Function, alike, children, constant, is_literal, last_name, walk
+from steelyard.scorers.integrity.python_nodes import (
+    Function,
+    alike,
+    children,
+    constant,
+    is_literal,
+    last_name,
+    pure,
+    walk,
+)
 from steelyard.scorers.integrity.python_values import Say
 
 MOCKS = frozenset({"Mock", "MagicMock", "AsyncMock", "NonCallableMock", "PropertyMock", "create_autospec", "stub"})
@@ -124,8 +133,8 @@ class Locals:
             return False
         if constant(one)[0] and not isinstance(one, ast.List | ast.Dict | ast.Set):
             return True
-        names = {node.id for node in (left, right) if isinstance(node, ast.Name)}
-        return self.is_stand_in(left) or self.is_stand_in(right) or (bool(names) and names <= fresh | _free(one))
+        names = {node.id for node in (left, right) if isinstance(node, ast.Name) and node.id in self.values}
+        return self.is_stand_in(left) or self.is_stand_in(right) or (names <= fresh and pure(one))
 
     def expanded(self, said: str, say: Say) -> str:
         """The source of an expression with its names replaced by what they stand for."""
@@ -142,10 +151,6 @@ class Locals:
             short = value is not None and not is_literal(value) and not isinstance(value, ast.Lambda)
             self._said[name] = say(value) if short and value is not None else name
         return self._said[name]
-
-
-def _free(node: ast.expr) -> set[str]:
-    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _mark_bare(node: ast.expr, bare: set[int]) -> None:

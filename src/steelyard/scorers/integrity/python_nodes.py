@@ -158,9 +158,9 @@ def always_compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> bool | Non
         return _always_size(_TURNED[type(op)](), a)
     if isinstance(op, ast.In) and isinstance(right, ast.List | ast.Tuple | ast.Set) and is_true_or_false(left):
         return True if {(True, True), (True, False)} <= {constant(item)[:2] for item in right.elts} else None
-    if alike(left, right) and _pure(left):
+    if alike(left, right) and pure(left):
         return True if isinstance(op, ast.Eq | ast.Is | ast.LtE | ast.GtE) else None
-    if isinstance(op, ast.In) and isinstance(right, ast.List | ast.Tuple | ast.Set) and _pure(left):
+    if isinstance(op, ast.In) and isinstance(right, ast.List | ast.Tuple | ast.Set) and pure(left):
         return True if any(alike(item, left) for item in right.elts) else None
     return None
 
@@ -275,7 +275,7 @@ def is_len(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and last_name(node.func) == "len"
 
 
-def _pure(node: ast.expr) -> bool:
+def pure(node: ast.expr) -> bool:
     """Whether saying it twice says the same: a name or attribute, not a call that may differ each time."""
     return not any(
         isinstance(part, ast.Await | ast.Yield)

@@ -10,6 +10,7 @@ from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
 from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
+from steelyard.scorers.integrity.runs import new_overrides, shorter_lists, unrun
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
@@ -44,12 +45,32 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
             or old.test.checks != new.test.checks
             or old.test.cases != new.test.cases
             or old.test.guards != new.test.guards
+            or (old.test.loops, old.test.idle, old.test.patched) != (new.test.loops, new.test.idle, new.test.patched)
         ):
             findings.extend(_weaker(old, new, kept))
     findings.extend(_shadowed(before, after))
     findings.extend(_vanished(before, after, matches, kept))
     findings.extend(finding for pair in pairs for finding in _loosened_lines(pair))
+    findings.extend(_finding("overridden", *said) for said in _overridden(pairs))
+    findings.extend(_finding("fewer_cases", *said) for pair in pairs for said in _shorter(pair))
     return findings
+
+
+def _overridden(pairs: list[Pair]) -> list[tuple[_Placed, str, str, str, int]]:
+    gone = Counter(key(mark) for pair in pairs for mark in pair.before.overrides)
+    found = []
+    for pair in pairs:
+        for mark in new_overrides(pair, gone):
+            whole = _Placed(pair, TestCase(pair.path, mark.line))
+            found.append((whole, "gives a name that assertions go through another meaning", "", mark.text, mark.line))
+    return found
+
+
+def _shorter(pair: Pair) -> list[tuple[_Placed, str, str, str, int]]:
+    return [
+        (_Placed(pair, TestCase(was.target, now.line)), "has fewer cases", f"{was.size}", f"{now.size}", now.line)
+        for was, now in shorter_lists(pair.before, pair.after, pair.after_text)
+    ]
 
 
 def _loosened_lines(pair: Pair) -> list[Finding]:
@@ -176,6 +197,7 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
     elif new.test.guards > old.test.guards and was:
         findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
     findings.extend(_narrowed(new, was, now))
+    findings.extend(_finding(*said[:1], new, *said[1:]) for said in unrun(old.test, new.test))
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)

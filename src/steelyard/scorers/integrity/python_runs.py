@@ -1,0 +1,35 @@
+"""Whether a Python test is run to its end, and what it puts in the place of the code it tests."""
+
+import ast
+
+from steelyard.scorers.integrity.python_locals import MOCKS, own_nodes, yields
+from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
+
+GENERATOR, COROUTINE = "a generator, which no runner goes through", "a coroutine that awaits nothing"
+_AWAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
+_PATCHES = frozenset({"patch", "object", "setattr", "patch_object", "when", "replace"})
+
+
+def idle(node: Function) -> str:
+    """Why no runner runs a test to its end; empty where one may."""
+    if yields(node.body):
+        return GENERATOR
+    if isinstance(node, ast.AsyncFunctionDef) and not any(isinstance(part, _AWAITS) for part in own_nodes(node.body)):
+        return COROUTINE
+    return ""
+
+
+def patched(node: Function) -> frozenset[str]:
+    """The names for which a test puts something else: patches, and stand-ins given to a name."""
+    found: set[str] = set()
+    for part in [part for stmt in (*node.decorator_list, *node.body) for part in walk(stmt)]:
+        if isinstance(part, ast.Call) and last_name(part.func) in _PATCHES:
+            named = [value for known, value in map(constant, part.args[:2]) if known and isinstance(value, str)]
+            found.update(value.rpartition(".")[2] for value in named[:1])
+        elif isinstance(part, ast.Assign) and _stands_in(part.value):
+            found.update(last_name(target) for target in part.targets)
+    return frozenset(found - {""})
+
+
+def _stands_in(value: ast.expr) -> bool:
+    return isinstance(value, ast.Lambda) or (isinstance(value, ast.Call) and last_name(value.func) in MOCKS)

@@ -1,0 +1,55 @@
+"""Compares how often a test runs, what it runs, and through what its assertions go, before and after."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from steelyard.scorers.integrity.analyse import Pair
+from steelyard.scorers.integrity.compare import key
+from steelyard.scorers.integrity.model import EMPTY, Loop, Mark, TestCase, View
+from steelyard.scorers.integrity.python_cases import EXAMPLES, fewer
+
+MOST_PLACES, NEAR = 50, 120
+_CALLED = re.compile(r"(\w++)\(")
+_GONE_THROUGH = re.compile(r"\bin\s++(?:[\w.]++\()*+$|\b(?:parametrize|expand|data|params)\b[^\n]*+\n?[^\n]*+$")
+_TELLING = re.compile(r"(?i)case|param|example|scenario|sample|vector|input|valid")
+
+
+def unrun(old: TestCase, new: TestCase) -> Iterator[tuple[str, str, str, str, int]]:
+    """Why less of a test is run than before: rule, words, before, after, line."""
+    if not old.collected:
+        return
+    if new.idle and not old.idle and any(check.counts for check in old.checks):
+        yield "unreachable", "is in a test that is not run to its end", "a plain test", new.idle, new.line
+    for was, now in fewer(old.loops, new.loops):
+        said = f"{EXAMPLES} examples" if was is None else was.text or f"{was.size} cases"
+        yield "fewer_cases", "goes through less", said, now.text or f"{now.size} cases", now.line
+    called = {name for check in new.checks if check.counts for one in check.subjects for name in _CALLED.findall(one)}
+    was_called = {name for check in old.checks for one in check.subjects for name in _CALLED.findall(one)}
+    for name in sorted((new.patched - old.patched) & called & was_called):
+        yield "mocked", "replaces what its assertions call", f"{name}(…)", f"a stand-in for {name}", new.line
+
+
+def new_overrides(pair: Pair, gone: Counter[str]) -> Iterator[Mark]:
+    """Overrides that stand in the new tree and not in the old one; a new file may define what it likes for itself."""
+    for mark in pair.after.overrides:
+        if gone[key(mark)] > 0:
+            gone[key(mark)] -= 1
+        elif pair.before != EMPTY or "TestCase." in mark.text:
+            yield mark
+
+
+def shorter_lists(before: View, after: View, text: str) -> Iterator[tuple[Loop, Loop]]:
+    """Lists outside of tests that tests go through, with less in them than before."""
+    now = {one.target: one for one in after.lists}
+    for was in before.lists:
+        one = now.get(was.target)
+        if one is not None and (one.size or 0) < (was.size or 0) and _goes_through(was.target, text):
+            yield was, one
+
+
+def _goes_through(name: str, text: str) -> bool:
+    if _TELLING.search(name):
+        return True
+    places = list(re.finditer(rf"\b{re.escape(name)}\b", text))[:MOST_PLACES]
+    return any(_GONE_THROUGH.search(text[max(0, at.start() - NEAR) : at.start()]) for at in places)
