@@ -11,7 +11,7 @@ from hashlib import blake2b
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
 from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Loop, Mark, TestCase, View
-from steelyard.scorers.integrity.python_cases import cases, lists_in, loops, size
+from steelyard.scorers.integrity.python_cases import cases, lists_in, loops, loops_in, size
 from steelyard.scorers.integrity.python_ends import HELPER, cut_at, guards_in
 from steelyard.scorers.integrity.python_flow import Found, checks_in
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
@@ -148,6 +148,7 @@ class _Module:
         self.helpers = set(helpers.split(","))
         self.units: list[_Unit] = []
         self.loose: list[Check] = []
+        self.rest: list[ast.stmt] = []
         self._owners: list[tuple[int, int, str]] = []
         self._bases = _bases(text).union(bases.split(","))
         self.nodes = walk(tree)
@@ -160,7 +161,9 @@ class _Module:
     def _block(self, body: list[ast.stmt], inside: str, collected: bool) -> None:
         loose: list[ast.stmt] = []
         for node in body:
-            if isinstance(node, ast.ClassDef):
+            if self.note and loose and _is_inner(node):
+                loose.append(node)
+            elif isinstance(node, ast.ClassDef):
                 self._block(node.body, f"{inside}{node.name}.", collected and self._collects(node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._function(node, inside, collected)
@@ -174,6 +177,7 @@ class _Module:
                     self._block(getattr(node, part, []), inside, collected and not off)
             else:
                 loose.append(node)
+        self.rest += loose
         self.loose.extend(checks_in(loose, inside.rstrip("."), self.say, self.equal).checks)
 
     def _collects(self, node: ast.ClassDef) -> bool:
@@ -219,7 +223,8 @@ class _Module:
         tests = [self._test(unit) for unit in self.units]
         if self.loose or self.note:
             cut = cut_at(self.tree.body)
-            tests.append(TestCase("<module>", 1, tuple(self.loose), body=f"<module> {cut}", cut=cut))
+            through = loops_in(self.rest, self.lists, self.say)
+            tests.append(TestCase("<module>", 1, tuple(self.loose), body=f"<module> {cut}", cut=cut, loops=through))
         return View(
             "syntax", tuple(checks), self._skips(), tuple(tests), self.note,
             overrides=tuple(overrides(self.nodes, self.say)), lists=self._lists(),
@@ -266,6 +271,17 @@ def _is_fixture(node: Function) -> bool:
     return any(
         last_name(item.func if isinstance(item, ast.Call) else item) == "fixture" for item in node.decorator_list
     )
+
+
+def _is_inner(node: ast.stmt) -> bool:
+    """Whether a definition in a piece of a file stands in a test that began before: indented, and no test itself."""
+    if not getattr(node, "steelyard_indent", 0):
+        return False
+    if isinstance(node, ast.ClassDef):
+        return not node.bases and node.name[:4].lower() != "test"
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("test"):
+        return False
+    return not (node.args.args and node.args.args[0].arg in {"self", "cls"})
 
 
 def _defines(node: ast.stmt) -> bool:

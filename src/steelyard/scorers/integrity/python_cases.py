@@ -98,7 +98,13 @@ def loops(node: Function, names: Names, say: Say) -> tuple[Loop, ...]:
     shown = sum(isinstance(item, ast.Call) and last_name(item.func) == "example" for item in node.decorator_list)
     if shown:
         found.append(Loop(node.lineno, "@example", size=shown))
-    for part in [part for stmt in node.body for part in walk(stmt)]:
+    return (*found, *loops_in(node.body, names, say))
+
+
+def loops_in(body: list[ast.stmt], names: Names, say: Say) -> tuple[Loop, ...]:
+    """The loops of a block."""
+    found: list[Loop] = []
+    for part in [part for stmt in body for part in walk(stmt)]:
         if isinstance(part, ast.For | ast.AsyncFor):
             once = any(isinstance(stmt, ast.Break | ast.Return) for stmt in part.body)
             found.append(_loop(part.lineno, say(part.target), part.iter, names, say, once))

@@ -236,7 +236,7 @@ class _Walker:
         """Sources of values, and the same with the names in them replaced by what they stand for."""
         if not said or not self.locals.values:
             return said
-        return tuple(dict.fromkeys((*said, *(self.locals.expanded(one, self.say) for one in said))))
+        return tuple(dict.fromkeys((*said, *(more for one in said for more in self.locals.expanded(one, self.say)))))
 
     def _known(self, node: ast.Assert | ast.Call, meaning: Meaning) -> int:
         """The strength of a check; less if its expected value was made by what it checks."""

@@ -136,14 +136,15 @@ class Locals:
         names = {node.id for node in (left, right) if isinstance(node, ast.Name) and node.id in self.values}
         return self.is_stand_in(left) or self.is_stand_in(right) or (names <= fresh and pure(one))
 
-    def expanded(self, said: str, say: Say) -> str:
-        """The source of an expression with its names replaced by what they stand for."""
-        for _ in range(2):
+    def expanded(self, said: str, say: Say) -> list[str]:
+        """The source of an expression with its names replaced by what they stand for, step by step."""
+        found: list[str] = []
+        for _ in range(MOST_STEPS):
             more = _NAME.sub(lambda match: self._value_said(match[0], say), said)[:LONGEST]
             if more == said:
                 break
-            said = more
-        return said
+            found.append(said := more)
+        return found
 
     def _value_said(self, name: str, say: Say) -> str:
         if name not in self._said:

@@ -11,7 +11,9 @@ from steelyard.scorers.integrity.python_cases import EXAMPLES, fewer
 
 MOST_PLACES, NEAR = 50, 120
 _CALLED = re.compile(r"(\w++)\(")
-_GONE_THROUGH = re.compile(r"\bin\s++(?:[\w.]++\()*+$|\b(?:parametrize|expand|data|params)\b[^\n]*+\n?[^\n]*+$")
+_GONE_THROUGH = re.compile(
+    r"\bfor\s[^\n]*\sin\s++(?:[\w.]++\()*+$|\b(?:parametrize|expand|data|params)\b[^\n]*+\n?[^\n]*+$"
+)
 _TELLING = re.compile(r"(?i)case|param|example|scenario|sample|vector|input|valid")
 
 
