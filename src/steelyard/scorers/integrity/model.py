@@ -88,7 +88,8 @@ class View:
     """One side of a file: every check and marker in it, and the tests they stand in.
 
     `around`: what stands around some lines that were asked for. `overrides`: places where a name that assertions go
-    through is given another meaning; `lists`: the lists that are written out outside of tests.
+    through is given another meaning; `lists`: the lists that are written out outside of tests; `replaced`: names
+    outside of tests that are given a stand-in.
     """
 
     mode: Mode = "none"
@@ -99,6 +100,7 @@ class View:
     around: tuple[str, ...] = ()
     overrides: tuple[Mark, ...] = ()
     lists: tuple[Loop, ...] = ()
+    replaced: tuple[tuple[str, Mark], ...] = ()
 
 
 EMPTY = View()

@@ -15,7 +15,7 @@ from steelyard.scorers.integrity.python_cases import cases, lists_in, loops, loo
 from steelyard.scorers.integrity.python_ends import HELPER, cut_at, guards_in
 from steelyard.scorers.integrity.python_flow import Found, checks_in
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
-from steelyard.scorers.integrity.python_overrides import equals_all, is_undone, overrides
+from steelyard.scorers.integrity.python_overrides import equals_all, is_undone, overrides, replaced
 from steelyard.scorers.integrity.python_runs import idle, patched
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import unparsed, written
@@ -190,7 +190,8 @@ class _Module:
         is_test = collected and node.name.startswith("test") and not _is_fixture(node)
         is_test = is_test and not (node.decorator_list and is_undone(node, self.functions))
         name = inside + node.name
-        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say, self.equal), is_test))
+        given = frozenset(part.arg for part in walk(node.args) if isinstance(part, ast.arg))
+        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say, self.equal, given), is_test))
         first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
         self._owners.append((first, node.end_lineno or node.lineno, name))
 
@@ -228,6 +229,7 @@ class _Module:
         return View(
             "syntax", tuple(checks), self._skips(), tuple(tests), self.note,
             overrides=tuple(overrides(self.nodes, self.say)), lists=self._lists(),
+            replaced=tuple(replaced(self.tree.body, self.say)),
         )  # fmt: skip
 
     def _lists(self) -> tuple[Loop, ...]:

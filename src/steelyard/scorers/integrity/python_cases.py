@@ -78,10 +78,16 @@ def _uncut(node: ast.expr) -> tuple[ast.expr, int]:
     for _ in range(DEEPEST):
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
             node, cuts = node.value, cuts + 1
+        elif (picked := _picked(node)) is not None:
+            node, cuts = picked, cuts + 1
+        elif isinstance(node, ast.BoolOp):
+            node = node.values[-1]
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.Sub):
+            node, cuts = node.left, cuts + 1
         elif isinstance(node, ast.Call) and last_name(node.func) in _CUTS and node.args:
             turned = last_name(node.func) in {"filter", "takewhile", "dropwhile"} and len(node.args) > 1
             node, cuts = node.args[1 if turned else 0], cuts + 1
-        elif isinstance(node, ast.Call) and last_name(node.func) in _SAME_SIZE - {"items", "values", "keys"}:
+        elif isinstance(node, ast.Call) and last_name(node.func) in _SAME_SIZE | {"set", "frozenset"}:
             if not node.args or isinstance(node.func, ast.Attribute):
                 break
             node = node.args[0]
@@ -90,6 +96,15 @@ def _uncut(node: ast.expr) -> tuple[ast.expr, int]:
         else:
             break
     return node, cuts
+
+
+def _picked(node: ast.expr) -> ast.expr | None:
+    """The list of which `[cases[0], cases[2]]` picks some."""
+    if not isinstance(node, ast.List | ast.Tuple | ast.Set) or not node.elts:
+        return None
+    names = {dotted(one.value) if isinstance(one, ast.Subscript) else "" for one in node.elts}
+    first = node.elts[0]
+    return first.value if len(names) == 1 and "" not in names and isinstance(first, ast.Subscript) else None
 
 
 def loops(node: Function, names: Names, say: Say) -> tuple[Loop, ...]:
@@ -165,11 +180,26 @@ def lists_in(body: list[ast.stmt]) -> dict[str, ast.expr]:
     for node in body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(target, ast.Name) and "." not in dotted(target):
-                found[target.id] = node.value
+            if isinstance(target, ast.Name):
+                found[target.id] = _again(node.value, target.id, found)
+        elif isinstance(node, ast.Delete) and isinstance(node.targets[0], ast.Subscript):
+            name, cut = last_name(node.targets[0].value), node.targets[0].slice
+            if name in found and isinstance(cut, ast.Slice) and cut.upper is None:
+                found[name] = _located(ast.Subscript(found[name], ast.Slice(None, cut.lower)), node)
         elif isinstance(node, ast.ClassDef):
             found.update(lists_in(node.body))
     return found
+
+
+def _again(value: ast.expr, name: str, found: dict[str, ast.expr]) -> ast.expr:
+    """A value in which the name itself stands for what it was: `CASES = CASES[:1]`."""
+    if name in found and isinstance(value, ast.Subscript) and last_name(value.value) == name:
+        return _located(ast.Subscript(found[name], value.slice), value)
+    return value
+
+
+def _located(node: ast.Subscript, place: ast.AST) -> ast.Subscript:
+    return ast.copy_location(node, place)
 
 
 def fewer(old: tuple[Loop, ...], new: tuple[Loop, ...]) -> list[tuple[Loop | None, Loop]]:
@@ -186,6 +216,14 @@ def fewer(old: tuple[Loop, ...], new: tuple[Loop, ...]) -> list[tuple[Loop | Non
         elif was.size is not None and loop.size is not None:
             if loop.size < was.size or (loop.cuts > was.cuts and loop.size == was.size and loop.whole == was.whole):
                 found.append((was, loop))
-        elif loop.whole == was.whole and loop.cuts > was.cuts:
+        elif (loop.whole == was.whole and loop.cuts > was.cuts) or _is_one(was, loop):
             found.append((was, loop))
+    gone = [loop for loops in left.values() for loop in loops if loop.target.startswith("@") and loop.size != 1]
+    if gone and len(new) < len(old) and not any(loop.target.startswith("@") for loop in new):
+        found.append((gone[0], Loop(gone[0].line, "", "once")))
     return found
+
+
+def _is_one(was: Loop, now: Loop) -> bool:
+    """A single value that is written out, in place of all that a name stood for."""
+    return now.size == 1 and was.size is None and was.whole.isidentifier() and now.text[:1] in {"[", "("}

@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass, field, replace
 
-from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check
+from steelyard.scorers.integrity.model import Check
 from steelyard.scorers.integrity.python_ends import (
     GOES_ON,
     HELPER,
@@ -16,17 +16,15 @@ from steelyard.scorers.integrity.python_ends import (
     suppresses,
     swallows,
 )
-from steelyard.scorers.integrity.python_locals import Locals
-from steelyard.scorers.integrity.python_nodes import alike, always, children, is_literal, last_name, walk
-from steelyard.scorers.integrity.python_values import Meaning, Say, is_any, meaning_of, meaning_of_call
+from steelyard.scorers.integrity.python_known import Known
+from steelyard.scorers.integrity.python_locals import KEPT, Fresh, Locals
+from steelyard.scorers.integrity.python_nodes import always, children, last_name, walk
+from steelyard.scorers.integrity.python_values import Meaning, Say, meaning_of, meaning_of_call
 
 _PLAIN = GOES_ON - {ast.Assert} | {ast.Expr, ast.Return, ast.Raise}  # statements that hold no others
 UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
 MOST_CONDITIONS, SHORT = 12, 80
 _HOLDING = frozenset({ast.If, ast.Try, ast.With, ast.Match, ast.For, ast.While})
-_EQUAL = frozenset(
-    {"assertequal", "assertequals", "assertis", "assertdictequal", "assertlistequal", "assertcountequal"}
-)
 _ASKING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 
 
@@ -50,20 +48,31 @@ class Found:
     values: dict[str, ast.expr] = field(default_factory=dict)
 
 
-def checks_in(body: list[ast.stmt], owner: str, say: Say, equal: frozenset[str] = frozenset()) -> Found:
-    """Every check in a block, which belongs to `owner`; dead ones are marked; `equal`: what equals everything."""
-    walker = _Walker(body, owner, say, equal)
+def checks_in(
+    body: list[ast.stmt],
+    owner: str,
+    say: Say,
+    equal: frozenset[str] = frozenset(),
+    params: frozenset[str] | None = None,
+) -> Found:
+    """Every check in a block, which belongs to `owner`; dead ones are marked.
+
+    `equal`: what equals everything; `params`: the names the block is given, where it is all of a function.
+    """
+    walker = _Walker(body, owner, say)
+    walker.known = Known(walker.locals, equal, params)
     walker.block(body, "", ())
     return walker.found()
 
 
 class _Walker:
-    def __init__(self, body: list[ast.stmt], owner: str, say: Say, equal: frozenset[str]) -> None:
-        self.body, self.owner, self.say, self.equal = body, owner, say, equal
+    def __init__(self, body: list[ast.stmt], owner: str, say: Say) -> None:
+        self.body, self.owner, self.say = body, owner, say
         self.locals = Locals(body)
+        self.known = Known(self.locals)
         self.checks: list[tuple[Check, Under]] = []
         self.calls: list[tuple[str, int, str, Under]] = []
-        self.fresh: set[str] = set()
+        self.fresh: Fresh = {}
 
     def found(self) -> Found:
         """What was found, with the conditions that count in the end."""
@@ -95,7 +104,7 @@ class _Walker:
 
     def _freshen(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Assign):
-            self.fresh.update(target.id for target in node.targets if isinstance(target, ast.Name))
+            self.fresh.update({target.id: node.value for target in node.targets if isinstance(target, ast.Name)})
         elif not isinstance(node, ast.Assert):
             self.fresh.clear()
 
@@ -109,7 +118,8 @@ class _Walker:
         if type(node) in _PLAIN:
             self.expression(node, dead, under)
         elif isinstance(node, ast.Assert):
-            self._add(node, meaning_of(node.test, self.say), dead, under)
+            said = meaning_of(self.known.told(node.test), self.say)
+            self._add(node, said, dead, under)
             self.expression(node.test, dead, under)
         elif isinstance(node, ast.If | ast.While):
             self._asked(node, dead, under)
@@ -127,8 +137,10 @@ class _Walker:
             self.block(node.orelse, dead, inside)
             self.block(node.finalbody, dead, under)
         elif isinstance(node, ast.With | ast.AsyncWith):
+            raised = any(isinstance(part, ast.Raise) for part in node.body)
             for item in node.items:
-                self.expression(item.context_expr, dead, under)
+                itself = raised and isinstance(item.context_expr, ast.Call) and check_name(item.context_expr)
+                self.expression(item.context_expr, dead or (SWALLOWED if itself else ""), under)
             hidden = any(suppresses(item.context_expr) for item in node.items)
             quiet = any(hushed(item.context_expr) for item in node.items)
             inside = self._and(under, "no error that is suppressed") if quiet else under
@@ -196,8 +208,7 @@ class _Walker:
             if isinstance(part, ast.Call):
                 self._call(part, lost, held)
             if isinstance(part, _ASKING):
-                idle = isinstance(node, ast.Expr) and part is node.value and isinstance(part, ast.GeneratorExp)
-                todo += self._inside(part, held, UNREACHABLE if idle else lost)
+                todo += self._inside(part, held, UNREACHABLE if _is_idle(node, part) else lost)
             elif isinstance(part, ast.Call) and isinstance(part.func, ast.Lambda):
                 todo += [(inner, held, lost) for inner in (part.func.body, *part.args)]
             else:
@@ -227,7 +238,7 @@ class _Walker:
             self.calls.append((called, node.lineno, dead, under))
 
     def _add(self, node: ast.Assert | ast.Call, said: Meaning, dead: str, under: Under) -> None:
-        strength = self._known(node, said)
+        strength = self.known.strength(node, said, self.fresh)
         subjects, parts = (self._meant(given) for given in (said.subjects, said.parts))
         made = Check(node.lineno, self.say(node), self.owner, strength, dead, subjects, said.tolerance, parts)
         self.checks.append((made, under))
@@ -238,35 +249,14 @@ class _Walker:
             return said
         return tuple(dict.fromkeys((*said, *(more for one in said for more in self.locals.expanded(one, self.say)))))
 
-    def _known(self, node: ast.Assert | ast.Call, meaning: Meaning) -> int:
-        """The strength of a check; less if its expected value was made by what it checks."""
-        sides = _sides(node)
-        if meaning.strength < PARTIAL or sides is None:
-            return meaning.strength
-        if any(self._equals_all(side) for side in sides):
-            return NOTHING
-        if self.locals.is_itself(*sides, self.fresh):
-            return NOTHING
-        for one, other in (sides, sides[::-1]):
-            value = self.locals.values.get(one.id) if isinstance(one, ast.Name) else None
-            if value is not None and alike(value, other) and value.lineno <= node.lineno and not is_literal(value):
-                return PARTIAL
-        return meaning.strength
 
-    def _equals_all(self, node: ast.expr) -> bool:
-        made = self.locals.resolved(node)
-        return is_any(made) or last_name(made.func if isinstance(made, ast.Call) else made) in self.equal
-
-
-def _sides(node: ast.Assert | ast.Call) -> tuple[ast.expr, ast.expr] | None:
-    """The two values that a check says are equal."""
-    if isinstance(node, ast.Call):
-        equal = check_name(node).lower().replace("_", "") in _EQUAL and len(node.args) > 1
-        return (node.args[0], node.args[1]) if equal else None
-    test = node.test
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.Is):
-        return test.left, test.comparators[0]
-    return None
+def _is_idle(node: ast.AST, part: ast.AST) -> bool:
+    """Whether a statement makes a generator, or gives a lambda to what keeps it, and that is all."""
+    if not isinstance(node, ast.Expr):
+        return False
+    if isinstance(node.value, ast.Call) and isinstance(part, ast.Lambda):
+        return last_name(node.value.func) in KEPT and part in node.value.args
+    return part is node.value and isinstance(part, ast.GeneratorExp)
 
 
 def _counted(under: Under) -> tuple[str, ...]:

@@ -29,7 +29,8 @@ KEPT = frozenset({
     "wait_for", "shield", "Task", "map", "filter", "partial", "starmap", "iter", "imap", "delay",
 })  # fmt: skip
 _NAME = re.compile(r"(?<![\w.'])[A-Za-z_]\w*+")
-LONGEST, MOST_STEPS = 400, 4
+LONGEST, MOST_STEPS, MOST_NODES = 400, 4, 60
+Fresh = dict[str, ast.expr]
 
 
 class Locals:
@@ -43,14 +44,14 @@ class Locals:
         self._calls: Counter[str] = Counter()
         self._idle: Counter[str] = Counter()
         self._handed: dict[str, list[tuple[str, bool]]] = defaultdict(list)
-        bound: Counter[str] = Counter()
-        bare: set[int] = set()
+        self.bound: Counter[str] = Counter()
+        bound, bare = self.bound, set[int]()
         for part in body:
             for node in walk(part):
                 if isinstance(node, ast.Name):
                     if isinstance(node.ctx, ast.Store):
                         bound[node.id] += 1
-                    else:
+                    elif id(node) not in bare:
                         self.loads.add(node.id)
                 elif isinstance(node, ast.Call):
                     self._called(node, id(node) in bare)
@@ -88,18 +89,20 @@ class Locals:
             return lazy and not handed and self._calls[name] == self._idle[name]
         return bool(handed) and all(sink in UNHEARD or (sink in KEPT and bare) for sink, bare in handed)
 
-    def resolved(self, node: ast.expr) -> ast.expr:
+    def resolved(self, node: ast.expr, fresh: Fresh | None = None) -> ast.expr:
         """What an expression stands for: through names, copies, and stand-ins made right here."""
         for _ in range(MOST_STEPS):
-            if isinstance(node, ast.Name) and node.id in self.values:
-                node = self.values[node.id]
-                continue
-            if not isinstance(node, ast.Call):
+            if isinstance(node, ast.Name) and (node.id in self.values or node.id in (fresh or {})):
+                node = (fresh or {}).get(node.id) or self.values[node.id]
+            elif isinstance(node, ast.NamedExpr):
+                node = node.value
+            elif isinstance(node, ast.Call):
+                given = node.args[0] if last_name(node.func) in COPIES and node.args else self._returned(node.func)
+                if given is None:
+                    break
+                node = given
+            else:
                 break
-            given = node.args[0] if last_name(node.func) in COPIES and node.args else self._returned(node.func)
-            if given is None:
-                break
-            node = given
         return node
 
     def is_stand_in(self, node: ast.expr) -> bool:
@@ -122,9 +125,9 @@ class Locals:
         last = own.body[-1] if own is not None and len(own.body) == 1 else None
         return last.value if isinstance(last, ast.Return) else None
 
-    def is_itself(self, left: ast.expr, right: ast.expr, fresh: set[str]) -> bool:
+    def is_itself(self, left: ast.expr, right: ast.expr, fresh: Fresh) -> bool:
         """Whether two sides are one value by how they were made; `fresh`: names that were given one just before."""
-        one, other = self.resolved(left), self.resolved(right)
+        one, other = self.resolved(left, fresh), self.resolved(right, fresh)
         if one is left and other is right:
             return False
         if one is other:
@@ -134,7 +137,28 @@ class Locals:
         if constant(one)[0] and not isinstance(one, ast.List | ast.Dict | ast.Set):
             return True
         names = {node.id for node in (left, right) if isinstance(node, ast.Name) and node.id in self.values}
-        return self.is_stand_in(left) or self.is_stand_in(right) or (names <= fresh and pure(one))
+        return self.is_stand_in(left) or self.is_stand_in(right) or (names <= fresh.keys() and pure(one))
+
+    def is_made_of(self, left: ast.expr, right: ast.expr, fresh: Fresh) -> bool:
+        """Whether one side is made of the other, or both of the same: then nothing else is said of it."""
+        sides = self.resolved(left, fresh), self.resolved(right, fresh)
+        if alike(*sides) and not is_literal(sides[0]):
+            return True
+        for one, others in ((left, (right, sides[1])), (right, (left, sides[0]))):
+            if is_literal(one) and not isinstance(one, ast.NamedExpr):
+                continue
+            if any(_holds(other, one) for other in others):
+                return True
+        return False
+
+    def equals_all(self, node: ast.expr) -> bool:
+        """Whether an object was made here that says it equals whatever it is compared with."""
+        if isinstance(node, ast.Name) and f"{node.id}.__eq__" in self.attributes:
+            return True
+        made = self.resolved(node)
+        given = made.func if isinstance(made, ast.Call) else None
+        typed = isinstance(given, ast.Call) and last_name(given.func) == "type"
+        return typed and any(isinstance(part, ast.Constant) and part.value == "__eq__" for part in walk(made))
 
     def expanded(self, said: str, say: Say) -> list[str]:
         """The source of an expression with its names replaced by what they stand for, step by step."""
@@ -154,8 +178,17 @@ class Locals:
         return self._said[name]
 
 
+def _holds(whole: ast.expr, one: ast.expr) -> bool:
+    """Whether an expression is a part of another one; very long ones are not looked through."""
+    parts = walk(whole)
+    if len(parts) > MOST_NODES or len(walk(one)) > MOST_NODES:
+        return False
+    return any(part is not whole and isinstance(part, ast.expr) and alike(part, one) for part in parts)
+
+
 def _mark_bare(node: ast.expr, bare: set[int]) -> None:
     """Every call of `a(b).c()` that stands alone, and what is given to one that only keeps it."""
+    bare.add(id(node))
     while isinstance(node, ast.Call):
         bare.add(id(node))
         if last_name(node.func) in KEPT:

@@ -99,7 +99,10 @@ def always(node: ast.expr) -> bool | None:
     if isinstance(node, ast.Dict | ast.Lambda):
         return True
     if isinstance(node, ast.JoinedStr):
-        return True if any(isinstance(part, ast.Constant) and part.value for part in node.values) else None
+        return True if any(_is_said(part) for part in node.values) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr | ast.BitAnd):
+        decides = isinstance(node.op, ast.BitOr)
+        return decides if decides in (always(node.left), always(node.right)) else None
     if isinstance(node, ast.NamedExpr):
         return always(node.value)
     if isinstance(node, ast.IfExp):
@@ -115,6 +118,13 @@ def always(node: ast.expr) -> bool | None:
     if isinstance(node, ast.Call):
         return _always_call(node)
     return None
+
+
+def _is_said(part: ast.expr) -> bool:
+    """Whether a part of an f-string is never empty."""
+    if isinstance(part, ast.FormattedValue):
+        return is_true_or_false(part.value)
+    return isinstance(part, ast.Constant) and bool(part.value)
 
 
 def _always_bool(node: ast.BoolOp) -> bool | None:
@@ -180,7 +190,8 @@ def _always_size(op: ast.cmpop, other: object) -> bool | None:
 
 
 def _is_size(node: ast.expr) -> bool:
-    return is_len(node) or (isinstance(node, ast.Call) and last_name(node.func) == "abs")
+    sized = isinstance(node, ast.Call) and last_name(node.func) in {"len", "abs"}
+    return sized or is_true_or_false(node)
 
 
 def _is_made(node: ast.expr) -> bool:
@@ -206,6 +217,9 @@ def _measured(node: ast.expr) -> tuple[bool, object]:
     if is_true_or_false(node) and (flag := always(node)) is not None:
         return True, flag
     if is_len(node) and isinstance(node, ast.Call) and len(node.args) == 1:
+        given = node.args[0]
+        if isinstance(given, ast.List | ast.Tuple) and not any(isinstance(one, ast.Starred) for one in given.elts):
+            return True, len(given.elts)
         known, value = constant(node.args[0])
         return known and isinstance(value, str | tuple | dict), len(value) if isinstance(
             value, str | tuple | dict
@@ -246,6 +260,8 @@ def _always_call(node: ast.Call) -> bool | None:
     if name == "hasattr" and len(node.args) == 2:
         return True if constant(node.args[1])[1] in _ALL_HAVE else None
     if name in {"object", "repr", "type", "id"} and isinstance(node.func, ast.Name):
+        return True
+    if name == "str" and len(node.args) == 1 and is_true_or_false(node.args[0]):
         return True
     if name in {"any", "all"} and len(node.args) == 1 and isinstance(node.args[0], ast.List | ast.Tuple):
         parts = [always(item) for item in node.args[0].elts]

@@ -14,12 +14,18 @@ FRAMEWORK = frozenset(name for name in dir(unittest.TestCase) if name.startswith
     "assert_", "assertEquals", "assertItemsEqual", "assert_equal", "assert_that", "assert_true", "assert_raises",
     "assert_allclose", "assert_array_equal", "AssertionError", "raises", "deprecated_call", "expect",
 }  # fmt: skip
-_RUNS = frozenset({"run", "__call__", "_callTestMethod", "__getattribute__"})
+_RUNS = frozenset({"run", "__call__", "_callTestMethod", "__getattribute__", "__getattr__"})
+_FOREIGN = frozenset({"TestCase", "pytest", "unittest", "builtins", "testing", "TestsBase"})
 _SETS = frozenset({"setattr", "object", "patch", "delattr", "multiple", "__setattr__"})
+_NAMED_SO = ("assert", "check_", "verify_", "expect_", "ensure_", "validate_")
+_OWN = frozenset(dir(unittest.TestCase))
 _HONEST = re.compile(r"assert|fail|raise|check|expect|verify|ensure|validate|compare", re.IGNORECASE)
 _STAND_INS = frozenset({"Mock", "MagicMock", "AsyncMock", "noop", "stub"})
 _UNDONE = frozenset({
     "property", "cached_property", "contextmanager", "asynccontextmanager", "abstractmethod", "overload", "nottest",
+    "str", "repr", "bool", "id", "type", "print", "len", "object", "hash", "callable", "iter", "dir", "vars", "Mock",
+    "MagicMock", "AsyncMock", "NonCallableMock", "list", "tuple", "set", "dict", "int", "isinstance", "Thread",
+    "partial",
 })  # fmt: skip
 _OVERRIDING = frozenset(
     {ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign, ast.Call, ast.ImportFrom}
@@ -37,38 +43,96 @@ def overrides(nodes: list[ast.AST], say: Say) -> Iterator[Mark]:
 
 def _override(node: ast.AST, say: Say) -> str:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        checks = node.name in FRAMEWORK or (node.name.startswith("assert") and not _calls(node))
+        checks = node.name in FRAMEWORK or (HELPER.match(node.name) and not _calls(node))
         return f"def {node.name}(…) that can't fail" if checks and not _can_fail(node) else ""
     if isinstance(node, ast.ClassDef):
-        if not any(last_name(base).endswith(("TestCase", "Test")) for base in node.bases):
-            return "class AssertionError" if node.name == "AssertionError" else ""
-        own = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name in _RUNS]
-        return next((f"def {part.name}(…) in {node.name}" for part in own if not _can_fail(part)), "")
+        return _class(node)
     if isinstance(node, ast.Assign | ast.AnnAssign):
         return say(node) if _assigns(node) else ""
     if isinstance(node, ast.ImportFrom):
         renamed = [one for one in node.names if one.asname in FRAMEWORK and not _HONEST.search(one.name)]
         return next((f"import {one.name} as {one.asname}" for one in renamed), "")
     if isinstance(node, ast.Call) and last_name(node.func) in _SETS:
-        named = [str(value).rpartition(".")[2] for known, value in map(constant, node.args[:2]) if known]
-        target = next((name for name in named if name in FRAMEWORK - {"fail", "expect"}), "")
-        given = node.args[2] if len(node.args) > 2 else None
-        return say(node) if target and (given is None or not _is_honest(given)) else ""
+        return say(node) if _sets(node) else ""
     return ""
+
+
+def _class(node: ast.ClassDef) -> str:
+    tests = any(last_name(base).endswith(("TestCase", "Test")) for base in node.bases) or node.name.startswith("Test")
+    if not tests:
+        return "class AssertionError" if node.name == "AssertionError" else ""
+    own = [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name in _RUNS]
+    return next((f"def {part.name}(…) in {node.name}" for part in own if not _can_fail(part)), "")
+
+
+def _sets(node: ast.Call) -> bool:
+    """`setattr(TestCase, "assertEqual", …)`, or of a name that is not written."""
+    named = [str(value).rpartition(".")[2] for known, value in map(constant, node.args[:2]) if known]
+    given = node.args[2] if len(node.args) > 2 else None
+    foreign = bool(node.args) and last_name(node.args[0]) in _FOREIGN and given is not None and not named
+    known = any(name in FRAMEWORK - {"fail", "expect"} for name in named)
+    return (known or foreign) and (given is None or not _is_honest(given))
 
 
 def _assigns(node: ast.Assign | ast.AnnAssign) -> bool:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    names = {last_name(target) for target in targets}
     if node.value is None:
         return False
+    names = {last_name(target) for target in targets}
     if "failureException" in names:
         return last_name(node.value) != "AssertionError"
-    stands_in = isinstance(node.value, ast.Lambda) or (
-        isinstance(node.value, ast.Call) and last_name(node.value.func) in _STAND_INS
+    keys = {constant(target.slice)[1] for target in targets if isinstance(target, ast.Subscript)}
+    if any(key in FRAMEWORK for key in keys if isinstance(key, str)):
+        return not _is_honest(node.value)
+    for target in targets:
+        if isinstance(target, ast.Attribute) and last_name(target.value) in _FOREIGN:
+            there = target.attr in _OWN and last_name(node.value) != target.attr
+            return there or not _is_honest(node.value)
+    known = bool(names & (FRAMEWORK - {"expect"})) or (
+        is_stand_in(node.value) and any(name.startswith(_NAMED_SO) for name in names)
     )
-    known = bool(names & (FRAMEWORK - {"expect"})) or (stands_in and any(name.startswith("assert") for name in names))
     return known and not _is_honest(node.value)
+
+
+def is_stand_in(value: ast.expr) -> bool:
+    """Whether a value does nothing that a check could look at: a mock, a lambda, None."""
+    made = isinstance(value, ast.Call) and last_name(value.func) in _STAND_INS
+    return made or isinstance(value, ast.Lambda) or constant(value)[0]
+
+
+def _cuts_itself(node: ast.stmt) -> bool:
+    """`CASES = CASES[:1]`, `del CASES[1:]`."""
+    if isinstance(node, ast.Delete):
+        cut = node.targets[0]
+        return isinstance(cut, ast.Subscript) and isinstance(cut.slice, ast.Slice)
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Subscript):
+        return False
+    return isinstance(node.value.slice, ast.Slice) and last_name(node.targets[0]) == last_name(node.value.value) != ""
+
+
+def replaced(body: list[ast.stmt], say: Say) -> Iterator[tuple[str, Mark]]:
+    """Names that a module or class gives to a stand-in, or takes away: a test or what it tests may have had them."""
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from replaced(node.body, say)
+        elif _cuts_itself(node):
+            yield "", Mark(node.lineno, say(node))
+        elif isinstance(node, ast.Assign) and is_stand_in(node.value):
+            called = not constant(node.value)[0]
+            for target in node.targets:
+                if isinstance(target, ast.Name) and (called or target.id.startswith("test")):
+                    yield target.id, Mark(node.lineno, say(node))
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            if node.targets[0].attr in {"__code__", "__call__"}:
+                yield last_name(node.targets[0].value), Mark(node.lineno, say(node))
+        elif isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                if (one.asname or one.name).startswith("test_"):
+                    yield one.asname or one.name, Mark(node.lineno, say(node))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            name = constant(node.value.args[0])[1] if node.value.args else None
+            if isinstance(name, str) and last_name(node.value.func) in {"pop", "__delitem__", "__setitem__"}:
+                yield name, Mark(node.lineno, say(node))
 
 
 def _is_honest(value: ast.expr) -> bool:
@@ -86,7 +150,14 @@ def _calls(node: Function) -> bool:
 
 def _can_fail(node: Function) -> bool:
     """Whether a function that is called like an assertion, or runs a test, can still fail."""
-    for part in [part for stmt in node.body for part in walk(stmt)]:
+    lost = {
+        id(part)
+        for tried in walk(node)
+        if isinstance(tried, ast.Try) and swallows(tried, node.body)
+        for stmt in tried.body
+        for part in walk(stmt)
+    }
+    for part in [part for stmt in node.body for part in walk(stmt) if id(part) not in lost]:
         if isinstance(part, ast.Raise) or (isinstance(part, ast.Assert) and always(part.test) is not True):
             return True
         if isinstance(part, ast.Call):

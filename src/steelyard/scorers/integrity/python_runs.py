@@ -2,7 +2,7 @@
 
 import ast
 
-from steelyard.scorers.integrity.python_locals import MOCKS, own_nodes, yields
+from steelyard.scorers.integrity.python_locals import MOCKS, dotted, own_nodes, yields
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
 
 GENERATOR, COROUTINE = "a generator, which no runner goes through", "a coroutine that awaits nothing"
@@ -27,7 +27,7 @@ def patched(node: Function) -> frozenset[str]:
             named = [value for known, value in map(constant, part.args[:2]) if known and isinstance(value, str)]
             found.update(value.rpartition(".")[2] for value in named[:1])
         elif isinstance(part, ast.Assign) and _stands_in(part.value):
-            found.update(last_name(target) for target in part.targets)
+            found.update(name for target in part.targets for name in (last_name(target), dotted(target)))
     return frozenset(found - {""})
 
 

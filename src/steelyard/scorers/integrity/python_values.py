@@ -70,7 +70,7 @@ def meaning_of(test: ast.expr, say: Say) -> Meaning:
         return _compared(test, say)
     if isinstance(test, ast.Call):
         return _called(test, say)
-    return Meaning(PRESENCE, _sources([test], say))
+    return Meaning(PRESENCE, _within([test], say))
 
 
 def _said_plainly(test: ast.expr) -> ast.expr:
@@ -98,7 +98,7 @@ def _called(test: ast.Call, say: Say) -> Meaning:
     if name in {"isinstance", "issubclass", "hasattr", "callable"}:
         return Meaning(PRESENCE if name in {"hasattr", "callable"} else PARTIAL, _sources(test.args[:1], say))
     if name in CLOSE:
-        return Meaning(PARTIAL if is_wide(test) else EXACT, _sources(test.args[:2], say), tolerance_of(test))
+        return Meaning(PARTIAL if is_wide(test) else EXACT, _within(test.args[:2], say), tolerance_of(test))
     if name in {"match", "search", "fullmatch"} and test.args:
         told = [test.args[-1] if len(test.args) < 3 else test.args[1], test.func]
         return Meaning(PRESENCE if matches_all(test.args[0]) else PARTIAL, _within(told, say))
@@ -120,7 +120,8 @@ def _compared(test: ast.Compare, say: Say) -> Meaning:
     subjects = _sources(sides, say)
     op = test.ops[0]
     if len(test.ops) > 1:
-        return Meaning(EXACT if all(isinstance(part, ast.Eq | ast.Is) for part in test.ops) else PARTIAL, subjects)
+        exact = all(isinstance(part, ast.Eq | ast.Is) for part in test.ops)
+        return Meaning(EXACT if exact else PARTIAL, (*subjects, *_within(sides, say)))
     other = constant(test.comparators[0])
     if isinstance(op, ast.IsNot | ast.NotEq):
         return Meaning(PRESENCE if other[0] and other[1] in (None, "") else PARTIAL, subjects)
@@ -228,7 +229,11 @@ _UNITTEST: dict[str, int] = {
     "assertIn": PARTIAL, "assertNotIn": PARTIAL, "assertIsInstance": PARTIAL, "assertNotIsInstance": PARTIAL,
     "assertGreater": PARTIAL, "assertGreaterEqual": PARTIAL, "assertLess": PARTIAL, "assertLessEqual": PARTIAL,
     "assertNotEqual": PARTIAL, "assertNotEquals": PARTIAL, "assertIsNot": PARTIAL, "assertRegex": PARTIAL,
-    "assert_called": PRESENCE, "assert_": PRESENCE, "assertRegexpMatches": PARTIAL,
+    "assert_called": PRESENCE, "assert_": PRESENCE, "assertRegexpMatches": PARTIAL, "assertCountEqual": PARTIAL,
+    "assertItemsEqual": PARTIAL,
+}  # fmt: skip
+_COMPARES: dict[str, type[ast.cmpop]] = {
+    "assertGreater": ast.Gt, "assertGreaterEqual": ast.GtE, "assertLess": ast.Lt, "assertLessEqual": ast.LtE,
 }  # fmt: skip
 
 
@@ -253,6 +258,8 @@ def meaning_of_call(name: str, call: ast.Call, say: Say) -> Meaning:
         return Meaning(NOTHING)
     if name == "assertNotEqual" and len(args) > 1 and (True, None) in map(constant, args[:2]):
         return Meaning(PRESENCE, _sources(args[:2], say))
+    if len(args) >= 2 and name in _COMPARES:
+        return meaning_of(ast.Compare(args[0], [_COMPARES[name]()], [args[1]]), say)
     if len(args) >= 2 and name in {"assertEqual", "assertEquals", "assertIs", "assertIn", "assertGreaterEqual"}:
         op: ast.cmpop = ast.In() if name == "assertIn" else ast.Eq()
         if always_compare(args[0], op, args[1]) is True:
@@ -279,5 +286,5 @@ def _raised(name: str, call: ast.Call) -> Meaning:
     patterns = [keyword.value for keyword in call.keywords if keyword.arg in {"match", "expected_regex"}]
     if name != "assertRaises" and name != "raises":
         patterns.extend(call.args[1:2])
-    matched = any(constant(pattern)[1] not in ("", ".*", ".+", "(?s).*") for pattern in patterns)
+    matched = any(not matches_all(pattern) for pattern in patterns)
     return Meaning(PRESENCE + (not broad) + matched, ("raises",))

@@ -6,14 +6,23 @@ import re
 from steelyard.scorers.integrity.python_nodes import constant, last_name
 
 # Functions and methods of which much comes out the same; the first kind is a loss on one side alone already.
-_LOSES = frozenset({"len", "type", "round", "bool", "set", "frozenset", "hash", "Counter", "abs", "int"})
-_CHANGES = frozenset({
-    "sorted", "str", "repr", "list", "tuple", "dict", "float", "bytes", "min", "max", "sum", "any", "all", "next",
-    "lower", "upper", "strip", "lstrip", "rstrip", "casefold", "title", "capitalize", "swapcase", "split", "join",
-    "replace", "keys", "sub", "escape", "fromkeys", "normalize", "normcase", "basename", "dirname", "format", "floor",
-    "ceil", "trunc", "fsum", "normalise", "dedent", "splitlines", "unique", "sort",
+_LOSES = frozenset({
+    "len", "type", "round", "bool", "set", "frozenset", "hash", "Counter", "abs", "int", "sorted", "lower", "upper",
+    "casefold", "strip", "lstrip", "rstrip", "swapcase", "floor", "ceil", "trunc", "quantize", "unique", "[:]", "{…}",
+    "%", "//", "&", "f''",
 })  # fmt: skip
-_ON_ITS_ARGUMENT = frozenset({"join", "sub", "fromkeys", "normalize", "normcase", "basename", "dirname", "escape"})
+_CHANGES = frozenset({
+    "str", "repr", "list", "tuple", "dict", "float", "bytes", "min", "max", "sum", "any", "all", "next", "title",
+    "capitalize", "split", "join", "replace", "keys", "sub", "escape", "fromkeys", "normalize", "normcase", "basename",
+    "dirname", "format", "fsum", "normalise", "dedent", "splitlines", "sort", "map", "Decimal", "Fraction", "values",
+    "items", "dumps",
+})  # fmt: skip
+_ON_ITS_ARGUMENT = frozenset({
+    "join", "sub", "fromkeys", "normalize", "normcase", "basename", "dirname", "escape", "floor", "ceil", "trunc",
+    "dumps", "unique", "fsum", "dedent", "Decimal", "Fraction", "Counter",
+})  # fmt: skip
+_ON_THE_LAST = frozenset({"sub", "map"})
+_SIGNS = {ast.Mod: "%", ast.FloorDiv: "//", ast.BitAnd: "&", ast.Sub: "-", ast.BitOr: "|"}
 _DEEPEST = 6
 CLOSE = frozenset({"isclose", "allclose", "approx", "almost_equal"})
 SMALL = 1.001e-3
@@ -34,24 +43,36 @@ _MATCHES_ALL = re.compile(
 def inner(node: ast.expr) -> list[tuple[str, ast.expr]]:
     """The functions a value goes through, outermost first, each with what it is given."""
     found: list[tuple[str, ast.expr]] = []
-    while len(found) < _DEEPEST:
-        if isinstance(node, ast.Call):
-            name = last_name(node.func)
-            if name not in _LOSES and name not in _CHANGES:
-                break
-            if isinstance(node.func, ast.Attribute) and name not in _ON_ITS_ARGUMENT and name not in _LOSES:
-                node = node.func.value
-            elif node.args:
-                node = node.args[-1] if name == "sub" else node.args[0]
-            else:
-                break
-            found.append((name, node))
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-            node = node.value
-            found.append(("[:]", node))
-        else:
-            break
+    while len(found) < _DEEPEST and (one := _step(node)) is not None:
+        found.append(one)
+        node = one[1]
     return found
+
+
+def _step(node: ast.expr) -> tuple[str, ast.expr] | None:
+    """The outermost function, operator or comprehension a value goes through, and what it is given."""
+    if isinstance(node, ast.Call):
+        name = last_name(node.func)
+        if name not in _LOSES and name not in _CHANGES:
+            return None
+        method = isinstance(node.func, ast.Attribute) and name not in _ON_ITS_ARGUMENT
+        if method and isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant):
+            return name, node.func.value
+        return (name, node.args[-1 if name in _ON_THE_LAST else 0]) if node.args else None
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.slice, ast.Slice):
+            return "[:]", node.value
+        return ("[:]", node.value) if isinstance(node.value, ast.Call) and _step(node.value) else None
+    if isinstance(node, ast.SetComp | ast.ListComp | ast.GeneratorExp):
+        return "{…}" if isinstance(node, ast.SetComp) else "[…]", node.generators[0].iter
+    if isinstance(node, ast.BinOp) and type(node.op) in _SIGNS and not constant(node.left)[0]:
+        return _SIGNS[type(node.op)], node.left
+    if isinstance(node, ast.JoinedStr):
+        given = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+        return ("f''", given[0].value) if len(given) == 1 and given[0].format_spec is not None else None
+    if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1:
+        return "[]", node.elts[0]
+    return None
 
 
 def partly(left: ast.expr, right: ast.expr) -> list[ast.expr]:
@@ -59,7 +80,7 @@ def partly(left: ast.expr, right: ast.expr) -> list[ast.expr]:
     first, second = inner(left), inner(right)
     if not first and not second:
         return []
-    both = {name for name, _ in first} & {name for name, _ in second}
+    both = {name for name, _ in first} & {name for name, _ in second} - {"[]"}
     found: list[ast.expr] = []
     for chain in (first, second):
         at = next((index for index, (name, _) in enumerate(chain) if name in _LOSES or name in both), -1)
@@ -121,4 +142,6 @@ def matches_all(pattern: ast.expr) -> bool:
     known, value = constant(pattern)
     if isinstance(value, bytes):
         value = value.decode("latin-1")
-    return known and isinstance(value, str) and len(value) < 100 and _MATCHES_ALL.fullmatch(value) is not None
+    if not known or not isinstance(value, str) or len(value) > 100:
+        return False
+    return any(_MATCHES_ALL.fullmatch(part) is not None for part in value.split("|"))

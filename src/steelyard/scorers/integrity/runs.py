@@ -10,7 +10,7 @@ from steelyard.scorers.integrity.model import EMPTY, Loop, Mark, TestCase, View
 from steelyard.scorers.integrity.python_cases import EXAMPLES, fewer
 
 MOST_PLACES, NEAR = 50, 120
-_CALLED = re.compile(r"(\w++)\(")
+_CALLED = re.compile(r"(?<![\w.])((?:\w++\.)*+)(\w++)\(")
 _GONE_THROUGH = re.compile(
     r"\bfor\s[^\n]*\sin\s++(?:[\w.]++\()*+$|\b(?:parametrize|expand|data|params)\b[^\n]*+\n?[^\n]*+$"
 )
@@ -26,10 +26,14 @@ def unrun(old: TestCase, new: TestCase) -> Iterator[tuple[str, str, str, str, in
     for was, now in fewer(old.loops, new.loops):
         said = f"{EXAMPLES} examples" if was is None else was.text or f"{was.size} cases"
         yield "fewer_cases", "goes through less", said, now.text or f"{now.size} cases", now.line
-    called = {name for check in new.checks if check.counts for one in check.subjects for name in _CALLED.findall(one)}
-    was_called = {name for check in old.checks for one in check.subjects for name in _CALLED.findall(one)}
-    for name in sorted((new.patched - old.patched) & called & was_called):
+    for name in sorted((new.patched - old.patched) & _called(new) & _called(old)):
         yield "mocked", "replaces what its assertions call", f"{name}(…)", f"a stand-in for {name}", new.line
+
+
+def _called(test: TestCase) -> set[str]:
+    """The functions that the checks of a test call, and the objects whose methods they are."""
+    found = [part for check in test.checks for one in check.subjects for part in _CALLED.findall(one)]
+    return {name for owner, name in found} | {owner.rstrip(".") for owner, _ in found}
 
 
 def new_overrides(pair: Pair, gone: Counter[str]) -> Iterator[Mark]:
@@ -37,8 +41,29 @@ def new_overrides(pair: Pair, gone: Counter[str]) -> Iterator[Mark]:
     for mark in pair.after.overrides:
         if gone[key(mark)] > 0:
             gone[key(mark)] -= 1
-        elif pair.before != EMPTY or "TestCase." in mark.text:
+        elif (pair.before != EMPTY or "TestCase." in mark.text) and _matters(mark, pair.after_text):
             yield mark
+    was = {mark.text for _, mark in pair.before.replaced}
+    for name, mark in pair.after.replaced if pair.before != EMPTY else ():
+        known = not name or _defines(name, pair.after_text) or (name[:4] != "test" and _imports(name, pair))
+        if known and mark.text not in was:
+            yield mark
+
+
+def _matters(mark: Mark, text: str) -> bool:
+    """A function that is merely named like a check has to take the place of one."""
+    name = mark.text[4:].partition("(")[0] if mark.text.startswith("def ") else ""
+    return not name or name.startswith(("assert", "fail", "_", "run")) or text.count(f"def {name}(") > 1
+
+
+def _defines(name: str, text: str) -> bool:
+    return f"def {name}(" in text
+
+
+def _imports(name: str, pair: Pair) -> bool:
+    """Whether a file imports a name that it calls."""
+    said = rf"(?m)^[ \t]*+(?:from[ \t][^\n]*|[ \t\w,]*|import[ \t][^\n]*)\b{re.escape(name)}\b[^\n=(]*$"
+    return f"{name}(" in pair.after_text and re.search(said, pair.after_text) is not None
 
 
 def shorter_lists(before: View, after: View, text: str) -> Iterator[tuple[Loop, Loop]]:
