@@ -52,6 +52,8 @@ class Python:
         """By syntax; statement by statement where the whole does not parse."""
         if len(text) > MAX_CHARS:
             return View(note=TOO_LARGE)
+        if not text:
+            return View("syntax", around=("",) * len(lines))
         tree, note = parse(text)
         if tree is None:
             return View(note=note)
@@ -154,7 +156,9 @@ class _Module:
         self.nodes = walk(tree)
         self.equal = equals_all(self.nodes)
         self.lists = lists_in(tree.body)
-        self.functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.functions: dict[str, Function] = {
+            node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)
+        }
         self._block(tree.body, "", True)
         self.asserting = self._asserting()
 

@@ -92,7 +92,8 @@ def _uncut(node: ast.expr) -> tuple[ast.expr, int]:
                 break
             node = node.args[0]
         elif isinstance(node, ast.ListComp | ast.GeneratorExp) and len(node.generators) == 1:
-            node, cuts = node.generators[0].iter, cuts + len(node.generators[0].ifs)
+            cuts += len(node.generators[0].ifs)
+            node = node.generators[0].iter
         else:
             break
     return node, cuts

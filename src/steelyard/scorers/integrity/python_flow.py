@@ -129,8 +129,7 @@ class _Walker:
             self.block(node.body, dead or (UNREACHABLE if empty(node.iter) else ""), inside)
             self.block(node.orelse, dead, under)
         elif isinstance(node, ast.Try | ast.TryStar):
-            lost = next((handler for handler in node.handlers if silent(handler)), None)
-            inside = under if lost is None else self._and(under, "no error that is caught")
+            inside = self._and(under, "no error that is caught") if any(map(silent, node.handlers)) else under
             self.block(node.body, dead or (SWALLOWED if swallows(node, self.body) else ""), inside)
             for handler in node.handlers:
                 self.block(handler.body, dead, under)
@@ -194,7 +193,7 @@ class _Walker:
 
     def _matched(self, node: ast.Match, dead: str, under: Under) -> None:
         whole = any(isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None for case in node.cases)
-        asserting, made = True, []
+        asserting, made = True, list[Condition]()
         for case in node.cases:
             inside = self._and(under, f"case {self.say(case.pattern)[:SHORT]}")
             made.extend(inside[len(under) :])

@@ -1,17 +1,17 @@
 """How much a Python check pins down by what its names stand for: nothing, where both sides are made of one value."""
 
 import ast
-import builtins
+import re
 from dataclasses import dataclass
 
 from steelyard.scorers.integrity.model import NOTHING, PARTIAL, PRESENCE
 from steelyard.scorers.integrity.python_ends import check_name
-from steelyard.scorers.integrity.python_locals import Fresh, Locals
+from steelyard.scorers.integrity.python_locals import BUILT_IN, Fresh, Locals
 from steelyard.scorers.integrity.python_nodes import is_true_or_false, last_name, walk
 from steelyard.scorers.integrity.python_values import Meaning, is_any
 
+_ASSERTS = re.compile(r"assert(?!Raises|Warns|Logs|NoLogs|_raises|_warns|_called|_not_called|_has|_any|_await)")
 _CONDITIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
-BUILT_IN = frozenset(dir(builtins))
 _EQUAL = frozenset(
     {"assertequal", "assertequals", "assertis", "assertdictequal", "assertlistequal", "assertcountequal"}
 )
@@ -57,7 +57,7 @@ class Known:
 
     def strength(self, node: ast.Assert | ast.Call, meaning: Meaning, fresh: Fresh) -> int:
         """The strength of a check; less if its expected value was made by what it checks."""
-        asserts = isinstance(node, ast.Assert) or check_name(node).startswith("assert")
+        asserts = isinstance(node, ast.Assert) or _ASSERTS.match(check_name(node)) is not None
         if asserts and meaning.strength and self._is_hollow(node, meaning.strength):
             return NOTHING
         sides = _sides(node)

@@ -1,6 +1,7 @@
 """What the names of a block of Python stand for: values, stand-ins, functions that run where nobody hears them."""
 
 import ast
+import builtins
 import re
 from collections import Counter, defaultdict
 
@@ -18,6 +19,8 @@ from steelyard.scorers.integrity.python_values import Say
 
 MOCKS = frozenset({"Mock", "MagicMock", "AsyncMock", "NonCallableMock", "PropertyMock", "create_autospec", "stub"})
 COPIES = frozenset({"copy", "deepcopy"})
+BUILT_IN = frozenset(dir(builtins))
+_CARRIES = COPIES | {"loads", "dumps"}
 # Whoever is given a function by these runs it where a failure ends a thread, a callback or the process.
 UNHEARD = frozenset({
     "Thread", "Timer", "Process", "start_new_thread", "register", "finalize", "signal", "settrace", "setprofile",
@@ -183,7 +186,16 @@ def _holds(whole: ast.expr, one: ast.expr) -> bool:
     parts = walk(whole)
     if len(parts) > MOST_NODES or len(walk(one)) > MOST_NODES:
         return False
+    if any(isinstance(part, ast.Call) and not _is_plain(part.func, one) for part in parts):
+        return False  # `f(x) == x` says something of `f`
     return any(part is not whole and isinstance(part, ast.expr) and alike(part, one) for part in parts)
+
+
+def _is_plain(function: ast.expr, one: ast.expr) -> bool:
+    """A built-in function, a copy, or a method of the value itself."""
+    if isinstance(function, ast.Name):
+        return function.id in BUILT_IN
+    return isinstance(function, ast.Attribute) and (function.attr in _CARRIES or alike(function.value, one))
 
 
 def _mark_bare(node: ast.expr, bare: set[int]) -> None:

@@ -1,6 +1,7 @@
 """Names of a Python test file that assertions go through, given another meaning; and decorators that undo a test."""
 
 import ast
+import builtins
 import re
 import unittest
 from collections.abc import Iterator
@@ -23,10 +24,9 @@ _HONEST = re.compile(r"assert|fail|raise|check|expect|verify|ensure|validate|com
 _STAND_INS = frozenset({"Mock", "MagicMock", "AsyncMock", "noop", "stub"})
 _UNDONE = frozenset({
     "property", "cached_property", "contextmanager", "asynccontextmanager", "abstractmethod", "overload", "nottest",
-    "str", "repr", "bool", "id", "type", "print", "len", "object", "hash", "callable", "iter", "dir", "vars", "Mock",
-    "MagicMock", "AsyncMock", "NonCallableMock", "list", "tuple", "set", "dict", "int", "isinstance", "Thread",
-    "partial",
+    "Mock", "MagicMock", "AsyncMock", "NonCallableMock", "Thread", "partial",
 })  # fmt: skip
+_BUILT_IN = frozenset(dir(builtins)) - {"staticmethod", "classmethod"}
 _OVERRIDING = frozenset(
     {ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Assign, ast.AnnAssign, ast.Call, ast.ImportFrom}
 )
@@ -182,7 +182,9 @@ def is_undone(node: Function, functions: dict[str, Function]) -> bool:
     """Whether a decorator leaves nothing of a test that a runner would run."""
     for item in node.decorator_list:
         function = item.func if isinstance(item, ast.Call) else item
-        if last_name(function) in _UNDONE or (isinstance(item, ast.Lambda) and not _runs_what_it_gets(item)):
+        if last_name(function) in _UNDONE or (isinstance(function, ast.Name) and function.id in _BUILT_IN):
+            return True
+        if isinstance(item, ast.Lambda) and not _runs_what_it_gets(item):
             return True
         own = functions.get(function.id) if isinstance(function, ast.Name) else None
         if own is not None and not isinstance(item, ast.Call) and own.args.args and not _runs_what_it_gets(own):

@@ -17,17 +17,17 @@ _GONE_THROUGH = re.compile(
 _TELLING = re.compile(r"(?i)case|param|example|scenario|sample|vector|input|valid")
 
 
-def unrun(old: TestCase, new: TestCase) -> Iterator[tuple[str, str, str, str, int]]:
-    """Why less of a test is run than before: rule, words, before, after, line."""
+def unrun(old: TestCase, new: TestCase) -> Iterator[tuple[str, tuple[str, str, str], int]]:
+    """Why less of a test is run than before: the rule, how it is said (what, before, after), the line."""
     if not old.collected:
         return
     if new.idle and not old.idle and any(check.counts for check in old.checks):
-        yield "unreachable", "is in a test that is not run to its end", "a plain test", new.idle, new.line
+        yield "unreachable", ("is in a test that is not run to its end", "a plain test", new.idle), new.line
     for was, now in fewer(old.loops, new.loops):
         said = f"{EXAMPLES} examples" if was is None else was.text or f"{was.size} cases"
-        yield "fewer_cases", "goes through less", said, now.text or f"{now.size} cases", now.line
+        yield "fewer_cases", ("goes through less", said, now.text or f"{now.size} cases"), now.line
     for name in sorted((new.patched - old.patched) & _called(new) & _called(old)):
-        yield "mocked", "replaces what its assertions call", f"{name}(…)", f"a stand-in for {name}", new.line
+        yield "mocked", ("replaces what its assertions call", f"{name}(…)", f"a stand-in for {name}"), new.line
 
 
 def _called(test: TestCase) -> set[str]:

@@ -52,7 +52,7 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
     findings.extend(_vanished(before, after, matches, kept))
     findings.extend(finding for pair in pairs for finding in _loosened_lines(pair))
     findings.extend(_finding("overridden", *said) for said in _overridden(pairs))
-    findings.extend(_finding("fewer_cases", *said) for pair in pairs for said in _shorter(pair))
+    findings.extend(_finding("fewer_cases", *said) for pair in pairs if pair.before.lists for said in _shorter(pair))
     return findings
 
 
@@ -60,7 +60,7 @@ def _overridden(pairs: list[Pair]) -> list[tuple[_Placed, str, str, str, int]]:
     gone = Counter(key(mark) for pair in pairs for mark in pair.before.overrides)
     found = []
     for pair in pairs:
-        for mark in new_overrides(pair, gone):
+        for mark in new_overrides(pair, gone) if pair.after.overrides or pair.after.replaced else ():
             whole = _Placed(pair, TestCase(pair.path, mark.line))
             found.append((whole, "gives a name that assertions go through another meaning", "", mark.text, mark.line))
     return found
@@ -197,7 +197,7 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
     elif new.test.guards > old.test.guards and was:
         findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
     findings.extend(_narrowed(new, was, now))
-    findings.extend(_finding(*said[:1], new, *said[1:]) for said in unrun(old.test, new.test))
+    findings.extend(_finding(rule, new, *said, line) for rule, said, line in unrun(old.test, new.test))
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)
@@ -272,7 +272,7 @@ def _narrowed(new: _Placed, was: list[Check], now: list[Check]) -> list[Finding]
     still: dict[str, list[Check]] = defaultdict(list)
     for check in sorted(now, key=lambda check: -len(check.under)):
         still[key(check)].append(check)
-    findings = []
+    findings: list[Finding] = []
     for old in sorted(was, key=lambda check: len(check.under)):
         same = still[key(old)].pop() if still[key(old)] else None
         if same is not None and len(same.under) > len(old.under) and len(findings) < MOST_COMPARED:
