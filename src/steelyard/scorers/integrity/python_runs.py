@@ -1,17 +1,23 @@
 """Whether a Python test is run to its end, and what it puts in the place of the code it tests."""
 
 import ast
+import re
 
 from steelyard.scorers.integrity.python_locals import MOCKS, dotted, own_nodes, yields
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
 
 GENERATOR, COROUTINE = "a generator, which no runner goes through", "a coroutine that awaits nothing"
+_KNOWN = re.compile(
+    r"(?:pytest\.|mark\b|(?:\w+\.)*patch\b|(?:unittest\.)?skip|given\b|settings\b|example\b|staticmethod)"
+)
 _AWAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 _PATCHES = frozenset({"patch", "object", "setattr", "patch_object", "when", "replace"})
 
 
 def idle(node: Function) -> str:
-    """Why no runner runs a test to its end; empty where one may."""
+    """Why no runner runs a test to its end; empty where one may, or a decorator that is not known."""
+    if not all(_KNOWN.match(dotted(item.func if isinstance(item, ast.Call) else item)) for item in node.decorator_list):
+        return ""
     if yields(node.body):
         return GENERATOR
     if isinstance(node, ast.AsyncFunctionDef) and not any(isinstance(part, _AWAITS) for part in own_nodes(node.body)):
