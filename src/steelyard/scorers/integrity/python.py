@@ -15,7 +15,7 @@ from steelyard.scorers.integrity.python_cases import cases, lists_in, loops, loo
 from steelyard.scorers.integrity.python_ends import HELPER, cut_at, guards_in
 from steelyard.scorers.integrity.python_flow import Found, checks_in
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
-from steelyard.scorers.integrity.python_overrides import equals_all, is_undone, overrides, replaced
+from steelyard.scorers.integrity.python_overrides import equals_all, is_undone, overrides, quiet_contexts, replaced
 from steelyard.scorers.integrity.python_runs import idle, patched
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import unparsed, written
@@ -154,7 +154,7 @@ class _Module:
         self._owners: list[tuple[int, int, str]] = []
         self._bases = _bases(text).union(bases.split(","))
         self.nodes = walk(tree)
-        self.equal = equals_all(self.nodes)
+        self.odd = (equals_all(self.nodes), quiet_contexts(self.nodes))
         self.lists = lists_in(tree.body)
         self.functions: dict[str, Function] = {
             node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)
@@ -182,7 +182,7 @@ class _Module:
             else:
                 loose.append(node)
         self.rest += loose
-        self.loose.extend(checks_in(loose, inside.rstrip("."), self.say, self.equal).checks)
+        self.loose.extend(checks_in(loose, inside.rstrip("."), self.say, self.odd).checks)
 
     def _collects(self, node: ast.ClassDef) -> bool:
         """Pytest takes `Test…` (or `test_…`) classes without a constructor; unittest what is derived; and bases."""
@@ -195,7 +195,7 @@ class _Module:
         is_test = is_test and not (node.decorator_list and is_undone(node, self.functions))
         name = inside + node.name
         given = frozenset(part.arg for part in walk(node.args) if isinstance(part, ast.arg))
-        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say, self.equal, given), is_test))
+        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say, self.odd, given), is_test))
         first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
         self._owners.append((first, node.end_lineno or node.lineno, name))
 
@@ -285,7 +285,7 @@ def _is_inner(node: ast.stmt) -> bool:
         return False
     if isinstance(node, ast.ClassDef):
         return not node.bases and node.name[:4].lower() != "test"
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("test"):
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or "test" in node.name.lower():
         return False
     return not (node.args.args and node.args.args[0].arg in {"self", "cls"})
 

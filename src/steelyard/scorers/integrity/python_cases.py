@@ -9,8 +9,10 @@ from steelyard.scorers.integrity.python_nodes import Function, constant, last_na
 from steelyard.scorers.integrity.python_values import Say
 
 EXAMPLES = 100  # what hypothesis tries unless it is told
-MOST, DEEPEST, SHORT = 10**9, 6, 200
-_SAME_SIZE = frozenset({"list", "tuple", "sorted", "reversed", "enumerate", "iter", "items", "values", "keys", "tqdm"})
+MOST, DEEPEST, SHORT, MOST_WRITTEN = 10**9, 6, 200, 300
+_SAME_SIZE = frozenset(
+    {"list", "tuple", "sorted", "reversed", "enumerate", "iter", "items", "values", "keys", "tqdm", "dict"}
+)
 _CUTS = frozenset({"islice", "filter", "takewhile", "dropwhile", "sample", "head", "take", "first", "compress"})
 _LISTED = (ast.List, ast.Tuple, ast.Set)
 Names = Mapping[str, ast.expr]
@@ -21,7 +23,8 @@ def size(node: ast.expr, names: Names, depth: int = DEEPEST) -> int | None:
     if depth == 0:
         return None
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
-        return _sum([size(v.value, names, depth - 1) if isinstance(v, ast.Starred) else 1 for v in node.elts])
+        said = node.elts if len(node.elts) > MOST_WRITTEN else _unlike(node.elts)
+        return _sum([size(v.value, names, depth - 1) if isinstance(v, ast.Starred) else 1 for v in said])
     if isinstance(node, ast.Dict):
         return None if None in node.keys else len(node.keys)
     if isinstance(node, ast.Name):
@@ -32,9 +35,18 @@ def size(node: ast.expr, names: Names, depth: int = DEEPEST) -> int | None:
         return _sliced(node.slice, size(node.value, names, depth - 1))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _sum([size(node.left, names, depth - 1), size(node.right, names, depth - 1)])
-    if isinstance(node, ast.ListComp | ast.GeneratorExp) and len(node.generators) == 1 and not node.generators[0].ifs:
-        return size(node.generators[0].iter, names, depth - 1)
+    if isinstance(node, ast.IfExp):
+        both = [size(part, names, depth - 1) for part in (node.body, node.orelse)]
+        return min(one for one in both if one is not None) if None not in both else None
+    if isinstance(node, ast.ListComp | ast.GeneratorExp) and len(node.generators) == 1:
+        whole = size(node.generators[0].iter, names, depth - 1)
+        return whole if whole is None else max(0, whole - len(node.generators[0].ifs))  # a filter leaves something out
     return None
+
+
+def _unlike(values: list[ast.expr]) -> list[ast.expr]:
+    """Values without those that are said twice."""
+    return list({ast.dump(value): value for value in values}.values())
 
 
 def _sum(parts: list[int | None]) -> int | None:
@@ -124,6 +136,9 @@ def loops_in(body: list[ast.stmt], names: Names, say: Say) -> tuple[Loop, ...]:
         if isinstance(part, ast.For | ast.AsyncFor):
             once = any(isinstance(stmt, ast.Break | ast.Return) for stmt in part.body)
             found.append(_loop(part.lineno, say(part.target), part.iter, names, say, once))
+        elif isinstance(part, ast.Assign) and isinstance(part.value, ast.Subscript) and constant(part.value.slice)[0]:
+            whole = say(part.value.value)[:SHORT]
+            found.append(Loop(part.lineno, say(part.targets[0]), say(part.value)[:SHORT], whole, 1, 1))
         elif isinstance(part, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             found.extend(
                 _loop(part.lineno, say(one.target), one.iter, names, say, False)

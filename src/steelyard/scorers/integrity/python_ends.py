@@ -85,6 +85,8 @@ def empty(node: ast.expr) -> bool:
     """Whether there is nothing to loop over."""
     if constant(node) in ((True, ()), (True, {}), (True, "")):
         return True
+    if isinstance(node, ast.BoolOp) and always(node) is False:
+        return True
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):  # `[1][1:]`
         lower = (False, None) if node.slice.lower is None else constant(node.slice.lower)
         return isinstance(node.value, ast.List | ast.Tuple) and lower == (True, len(node.value.elts))

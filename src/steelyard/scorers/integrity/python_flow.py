@@ -18,7 +18,7 @@ from steelyard.scorers.integrity.python_ends import (
 )
 from steelyard.scorers.integrity.python_known import Known
 from steelyard.scorers.integrity.python_locals import KEPT, Fresh, Locals
-from steelyard.scorers.integrity.python_nodes import always, children, last_name, walk
+from steelyard.scorers.integrity.python_nodes import always, children, constant, last_name, walk
 from steelyard.scorers.integrity.python_values import Meaning, Say, meaning_of, meaning_of_call
 
 _PLAIN = GOES_ON - {ast.Assert} | {ast.Expr, ast.Return, ast.Raise}  # statements that hold no others
@@ -52,15 +52,16 @@ def checks_in(
     body: list[ast.stmt],
     owner: str,
     say: Say,
-    equal: frozenset[str] = frozenset(),
+    odd: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset()),
     params: frozenset[str] | None = None,
 ) -> Found:
     """Every check in a block, which belongs to `owner`; dead ones are marked.
 
-    `equal`: what equals everything; `params`: the names the block is given, where it is all of a function.
+    `odd`: what equals everything, and contexts in which every error is lost; `params`: the names the block is given,
+    where it is all of a function.
     """
     walker = _Walker(body, owner, say)
-    walker.known = Known(walker.locals, equal, params)
+    walker.known = Known(walker.locals, *odd, params)
     walker.block(body, "", ())
     return walker.found()
 
@@ -140,7 +141,7 @@ class _Walker:
             for item in node.items:
                 itself = raised and isinstance(item.context_expr, ast.Call) and check_name(item.context_expr)
                 self.expression(item.context_expr, dead or (SWALLOWED if itself else ""), under)
-            hidden = any(suppresses(item.context_expr) for item in node.items)
+            hidden = any(suppresses(item.context_expr) or self._is_quiet(item.context_expr) for item in node.items)
             quiet = any(hushed(item.context_expr) for item in node.items)
             inside = self._and(under, "no error that is suppressed") if quiet else under
             self.block(node.body, dead or (SWALLOWED if hidden else ""), inside)
@@ -155,13 +156,20 @@ class _Walker:
         else:
             self.expression(node, dead, under)
 
+    def _is_quiet(self, node: ast.expr) -> bool:
+        return last_name(node.func if isinstance(node, ast.Call) else node) in self.known.quiet
+
     def _is_guard(self, node: ast.For | ast.AsyncFor) -> bool:
         """Whether a loop is no more than a condition: its values are not looked at, and there may be none."""
         if isinstance(node.iter, ast.List | ast.Tuple | ast.Set | ast.Constant):
             return False
-        if isinstance(node.iter, ast.Call) and last_name(node.iter.func) in {"range", "repeat"}:
+        ranged = isinstance(node.iter, ast.Call) and last_name(node.iter.func) == "range"
+        if ranged and isinstance(node.iter, ast.Call) and all(constant(given)[0] for given in node.iter.args):
             return False
-        return not any(isinstance(part, ast.Name) and part.id in self.locals.loads for part in walk(node.target))
+        return self._unused(node.target)
+
+    def _unused(self, target: ast.expr) -> bool:
+        return not any(isinstance(part, ast.Name) and part.id in self.locals.loads for part in walk(target))
 
     def _asked(self, node: ast.If | ast.While, dead: str, under: Under) -> None:
         self.expression(node.test, dead, under)
@@ -226,6 +234,10 @@ class _Walker:
         asked = under
         if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
             said = [f"if {self._said(test)}" for part in node.generators for test in part.ifs]
+            if any(empty(part.iter) for part in node.generators):
+                dead = dead or UNREACHABLE
+            elif self._unused(node.generators[0].target) and not isinstance(node.generators[0].iter, ast.List):
+                said.append(f"for … in {self._said(node.generators[0].iter)}")
             asked = self._and(under, *said) if said else under
         return [(part, asked, dead) for part in children(node)]
 

@@ -1,7 +1,6 @@
 """What the names of a block of Python stand for: values, stand-ins, functions that run where nobody hears them."""
 
 import ast
-import builtins
 import re
 from collections import Counter, defaultdict
 
@@ -16,10 +15,10 @@ from steelyard.scorers.integrity.python_nodes import (
     walk,
 )
 from steelyard.scorers.integrity.python_values import Say
+from steelyard.scorers.integrity.python_wrapped import BUILT_IN
 
 MOCKS = frozenset({"Mock", "MagicMock", "AsyncMock", "NonCallableMock", "PropertyMock", "create_autospec", "stub"})
 COPIES = frozenset({"copy", "deepcopy"})
-BUILT_IN = frozenset(dir(builtins))
 _CARRIES = COPIES | {"loads", "dumps"}
 # Whoever is given a function by these runs it where a failure ends a thread, a callback or the process.
 UNHEARD = frozenset({
@@ -41,6 +40,7 @@ class Locals:
 
     def __init__(self, body: list[ast.stmt]) -> None:
         self.values: dict[str, ast.expr] = {}
+        self.every: dict[str, list[ast.expr]] = defaultdict(list)
         self.attributes: dict[str, ast.expr] = {}
         self.loads: set[str] = set()
         self.functions: dict[str, Function] = {}
@@ -73,6 +73,7 @@ class Locals:
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if isinstance(target, ast.Name):
                 self.values[target.id] = node.value
+                self.every[target.id].append(node.value)
             elif isinstance(target, ast.Attribute):
                 self.attributes[dotted(target)] = node.value
 
@@ -115,6 +116,10 @@ class Locals:
         return isinstance(node, ast.Call) and self._returned(node.func) is not None
 
     def _returned(self, function: ast.expr) -> ast.expr | None:
+        if isinstance(function, ast.Lambda):
+            return function.body
+        if isinstance(function, ast.Call) and last_name(function.func) in MOCKS:
+            return next((keyword.value for keyword in function.keywords if keyword.arg == "return_value"), None)
         name = dotted(function)
         if not name:
             return None
@@ -153,6 +158,19 @@ class Locals:
             if any(_holds(other, one) for other in others):
                 return True
         return False
+
+    def is_given(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether a name is given the very value it is compared with, should it not have it."""
+        if not isinstance(left, ast.Name) or not is_literal(right):
+            return False
+        values = self.every.get(left.id, [])
+        if len(values) > 1 and any(alike(value, right) for value in values):
+            return True
+        made = values[0] if len(values) == 1 else None
+        offered = made.values if isinstance(made, ast.BoolOp) else []
+        if isinstance(made, ast.IfExp):
+            offered = [made.body, made.orelse]
+        return any(alike(value, right) for value in offered)
 
     def equals_all(self, node: ast.expr) -> bool:
         """Whether an object was made here that says it equals whatever it is compared with."""

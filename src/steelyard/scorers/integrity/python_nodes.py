@@ -106,8 +106,8 @@ def always(node: ast.expr) -> bool | None:
     if isinstance(node, ast.NamedExpr):
         return always(node.value)
     if isinstance(node, ast.IfExp):
-        flag = always(node.test)
-        return None if flag is None else always(node.body if flag else node.orelse)
+        flag, body, other = always(node.test), always(node.body), always(node.orelse)
+        return (body if body is other else None) if flag is None else body if flag else other
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         inner = always(node.operand)
         return None if inner is None else not inner

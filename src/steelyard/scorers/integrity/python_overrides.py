@@ -18,6 +18,8 @@ FRAMEWORK = frozenset(name for name in dir(unittest.TestCase) if name.startswith
 _RUNS = frozenset({"run", "__call__", "_callTestMethod", "__getattribute__", "__getattr__"})
 _FOREIGN = frozenset({"TestCase", "pytest", "unittest", "builtins", "testing", "TestsBase"})
 _SETS = frozenset({"setattr", "object", "patch", "delattr", "multiple", "__setattr__"})
+_EXITS = frozenset({"__exit__", "__aexit__"})
+_SHORTENS = frozenset({"clear", "pop", "remove", "popitem"})
 _NAMED_SO = ("assert", "check_", "verify_", "expect_", "ensure_", "validate_")
 _OWN = frozenset(dir(unittest.TestCase))
 _HONEST = re.compile(r"assert|fail|raise|check|expect|verify|ensure|validate|compare", re.IGNORECASE)
@@ -130,6 +132,9 @@ def replaced(body: list[ast.stmt], say: Say) -> Iterator[tuple[str, Mark]]:
                 if (one.asname or one.name).startswith("test_"):
                     yield one.asname or one.name, Mark(node.lineno, say(node))
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            function = node.value.func
+            if isinstance(function, ast.Attribute) and function.attr in _SHORTENS and last_name(function.value):
+                yield f"*{last_name(function.value)}", Mark(node.lineno, say(node))
             name = constant(node.value.args[0])[1] if node.value.args else None
             if isinstance(name, str) and last_name(node.value.func) in {"pop", "__delitem__", "__setitem__"}:
                 yield name, Mark(node.lineno, say(node))
@@ -175,6 +180,22 @@ def equals_all(nodes: list[ast.AST]) -> frozenset[str]:
             last = part.body[-1] if isinstance(part, ast.FunctionDef) and part.name == "__eq__" else None
             if isinstance(last, ast.Return) and last.value is not None and always(last.value) is True:
                 found.add(node.name)  # type: ignore[attr-defined]  # it is a class
+    return frozenset(found)
+
+
+def quiet_contexts(nodes: list[ast.AST]) -> frozenset[str]:
+    """The classes and functions of a module that make a context in which an error is lost."""
+    found = set()
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            leaving = [part for part in node.body if isinstance(part, Function) and part.name in _EXITS]
+            last = [part.body[-1] for part in leaving]
+            if any(isinstance(part, ast.Return) and part.value and always(part.value) for part in last):
+                found.add(node.name)
+        elif isinstance(node, Function) and node.decorator_list:
+            tried = [part for part in walk(node) if isinstance(part, ast.Try) and swallows(part, node.body)]
+            if any(isinstance(part, ast.Yield) for one in tried for stmt in one.body for part in walk(stmt)):
+                found.add(node.name)
     return frozenset(found)
 
 

@@ -30,11 +30,25 @@ def patched(node: Function) -> frozenset[str]:
     found: set[str] = set()
     for part in [part for stmt in (*node.decorator_list, *node.body) for part in walk(stmt)]:
         if isinstance(part, ast.Call) and last_name(part.func) in _PATCHES:
-            named = [value for known, value in map(constant, part.args[:2]) if known and isinstance(value, str)]
+            named = [value for value in map(_end, part.args[:2]) if value]
             found.update(value.rpartition(".")[2] for value in named[:1])
+        elif isinstance(part, ast.Call) and last_name(part.func) in {"dict", "multiple"}:
+            found.update(keyword.arg or "" for keyword in part.keywords if _stands_in(keyword.value))
         elif isinstance(part, ast.Assign) and _stands_in(part.value):
             found.update(name for target in part.targets for name in (last_name(target), dotted(target)))
+            keys = [_end(target.slice) for target in part.targets if isinstance(target, ast.Subscript)]
+            found.update(keys)
     return frozenset(found - {""})
+
+
+def _end(node: ast.expr) -> str:
+    """The text that an expression ends with."""
+    if isinstance(node, ast.BinOp):
+        node = node.right
+    elif isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[-1]
+    known, value = constant(node)
+    return value if known and isinstance(value, str) else ""
 
 
 def _stands_in(value: ast.expr) -> bool:

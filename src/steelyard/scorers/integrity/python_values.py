@@ -22,10 +22,10 @@ from steelyard.scorers.integrity.python_wrapped import (
     CLOSE,
     SMALL,
     difference,
-    inner,
     is_wide,
     matches_all,
     partly,
+    seen_through,
     tolerances,
 )
 
@@ -55,7 +55,8 @@ def meaning_of(test: ast.expr, say: Say) -> Meaning:
         inner = meaning_of(test.operand, say)
         if _is_none(test.operand):
             return Meaning(PRESENCE, inner.subjects)
-        return Meaning(EXACT if inner.strength == PRESENCE else PARTIAL, inner.subjects)
+        whole = inner.strength == PRESENCE and not isinstance(test.operand, ast.BinOp)
+        return Meaning(EXACT if whole else PARTIAL, inner.subjects)
     if isinstance(test, ast.IfExp):
         test = ast.BoolOp(ast.Or(), [test.body, test.orelse])
     if isinstance(test, ast.BoolOp):
@@ -124,7 +125,8 @@ def _compared(test: ast.Compare, say: Say) -> Meaning:
         return Meaning(EXACT if exact else PARTIAL, (*subjects, *_within(sides, say)))
     other = constant(test.comparators[0])
     if isinstance(op, ast.IsNot | ast.NotEq):
-        return Meaning(PRESENCE if other[0] and other[1] in (None, "") else PARTIAL, subjects)
+        strength = PRESENCE if other[0] and other[1] in (None, "") else PARTIAL
+        return Meaning(strength, (*subjects, *_within(sides, say)))
     if isinstance(op, ast.Eq | ast.Is):
         # `f() == f()` says that it says the same twice, and no more.
         return _equal(test.left, test.comparators[0], say)
@@ -136,7 +138,7 @@ def _compared(test: ast.Compare, say: Say) -> Meaning:
         subjects = (*subjects, *_sources(test.comparators[0].elts, say))
     if isinstance(op, ast.Gt | ast.GtE) and other[0] and other[1] in (0, -1, 1) and is_len(test.left):
         assert isinstance(test.left, ast.Call)  # noqa: S101  # `is_len` said so
-        return Meaning(PRESENCE, (*subjects, *_sources(test.left.args[:1], say)))
+        return Meaning(PRESENCE, (*subjects, *_within(test.left.args[:1], say)))
     return Meaning(PARTIAL, (*subjects, *_within(sides, say)))
 
 
@@ -170,7 +172,7 @@ def is_any(node: ast.expr) -> bool:
 
 def _within(nodes: list[ast.expr], say: Say) -> tuple[str, ...]:
     """The values themselves, and what the functions they go through are given."""
-    given = [node for one in nodes for _, node in inner(one)]
+    given = [node for one in nodes if not isinstance(one, ast.Name) for node in seen_through(one) if node is not one]
     return _sources([*nodes, *given], say) if given else _sources(nodes, say)
 
 

@@ -1,9 +1,10 @@
 """What a comparison no longer looks at: values that go through a function which loses a part, or that may differ."""
 
 import ast
+import builtins
 import re
 
-from steelyard.scorers.integrity.python_nodes import constant, last_name
+from steelyard.scorers.integrity.python_nodes import alike, children, constant, last_name
 
 # Functions and methods of which much comes out the same; the first kind is a loss on one side alone already.
 _LOSES = frozenset({
@@ -23,7 +24,8 @@ _ON_ITS_ARGUMENT = frozenset({
 })  # fmt: skip
 _ON_THE_LAST = frozenset({"sub", "map"})
 _SIGNS = {ast.Mod: "%", ast.FloorDiv: "//", ast.BitAnd: "&", ast.Sub: "-", ast.BitOr: "|"}
-_DEEPEST = 6
+_DEEPEST, _MOST = 6, 80
+BUILT_IN = frozenset(dir(builtins))
 CLOSE = frozenset({"isclose", "allclose", "approx", "almost_equal"})
 SMALL = 1.001e-3
 """A difference up to this is taken for that of floating numbers."""
@@ -58,13 +60,21 @@ def _step(node: ast.expr) -> tuple[str, ast.expr] | None:
         method = isinstance(node.func, ast.Attribute) and name not in _ON_ITS_ARGUMENT
         if method and isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Constant):
             return name, node.func.value
+        if name in {"max", "min"} and len(node.args) > 1:
+            return "%", next((given for given in node.args if not constant(given)[0]), node.args[0])
         return (name, node.args[-1 if name in _ON_THE_LAST else 0]) if node.args else None
+    if isinstance(node, ast.Attribute):
+        return ("type", node.value) if node.attr in {"__class__", "__name__", "__dict__"} else None
     if isinstance(node, ast.Subscript):
         if isinstance(node.slice, ast.Slice):
             return "[:]", node.value
+        if isinstance(node.value, ast.List | ast.Tuple):
+            return next((("[:]", one) for one in node.value.elts if not constant(one)[0]), None)
         return ("[:]", node.value) if isinstance(node.value, ast.Call) and _step(node.value) else None
     if isinstance(node, ast.SetComp | ast.ListComp | ast.GeneratorExp):
         return "{…}" if isinstance(node, ast.SetComp) else "[…]", node.generators[0].iter
+    if isinstance(node, ast.BinOp) and _is_nothing(node):
+        return "%", node.right if constant(node.left)[0] else node.left
     if isinstance(node, ast.BinOp) and type(node.op) in _SIGNS and not constant(node.left)[0]:
         return _SIGNS[type(node.op)], node.left
     if isinstance(node, ast.JoinedStr):
@@ -73,6 +83,38 @@ def _step(node: ast.expr) -> tuple[str, ast.expr] | None:
     if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1:
         return "[]", node.elts[0]
     return None
+
+
+def _is_nothing(node: ast.BinOp) -> bool:
+    """`0 * x`, `x ** 0`, `x - x`."""
+    zero = (True, 0) in (constant(node.left), constant(node.right))
+    return (zero and isinstance(node.op, ast.Mult | ast.Pow)) or (
+        isinstance(node.op, ast.Sub) and alike(node.left, node.right)
+    )
+
+
+def seen_through(node: ast.expr) -> list[ast.expr]:
+    """Every value that a condition looks at through built-in functions, methods of text, and signs alone."""
+    found: list[ast.expr] = []
+    todo: list[ast.AST] = [node]
+    for part in todo:
+        if len(todo) > _MOST:
+            break
+        if isinstance(part, ast.Name | ast.Attribute | ast.Subscript):
+            found.append(part)
+        elif isinstance(part, ast.Call):
+            method = isinstance(part.func, ast.Attribute) and (part.func.attr.startswith("is") or _step(part))
+            if method and isinstance(part.func, ast.Attribute):
+                todo.append(part.func.value)
+            elif not isinstance(part.func, ast.Name) or part.func.id not in BUILT_IN:
+                found.append(part)
+                continue
+            todo += part.args
+        elif not isinstance(part, ast.Lambda):
+            todo += children(part)
+        if isinstance(part, ast.Subscript) and _step(part):
+            todo.append(part.value)
+    return found
 
 
 def partly(left: ast.expr, right: ast.expr) -> list[ast.expr]:

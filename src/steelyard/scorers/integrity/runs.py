@@ -48,7 +48,12 @@ def new_overrides(pair: Pair, gone: Counter[str]) -> Iterator[Mark]:
             yield mark
     was = {mark.text for _, mark in pair.before.replaced}
     for name, mark in pair.after.replaced if pair.before != EMPTY else ():
-        known = not name or _defines(name, pair.after_text) or (name[:4] != "test" and _imports(name, pair))
+        known = (
+            not name
+            or (name[0] == "*" and _goes_through(name[1:], pair.after_text))
+            or _defines(name, pair.after_text)
+            or (name[:4] != "test" and _imports(name, pair))
+        )
         if known and mark.text not in was:
             yield mark
 

@@ -8,7 +8,7 @@ from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
-from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
+from steelyard.scorers.integrity.model import EXACT, NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.runs import new_overrides, shorter_lists, unrun
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
@@ -267,7 +267,7 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
 
 def _narrowed(new: _Placed, was: list[Check], now: list[Check]) -> list[Finding]:
     """Checks that say what they said, under more conditions than before."""
-    if not any(check.under for check in now):
+    if not any(check.under for check in now) and not any(check.strength < EXACT for check in now):
         return []
     still: dict[str, list[Check]] = defaultdict(list)
     for check in sorted(now, key=lambda check: -len(check.under)):
@@ -277,6 +277,8 @@ def _narrowed(new: _Placed, was: list[Check], now: list[Check]) -> list[Finding]
         same = still[key(old)].pop() if still[key(old)] else None
         if same is not None and len(same.under) > len(old.under) and len(findings) < MOST_COMPARED:
             findings.append(_guarded(new, old, same))
+        elif same is not None and same.strength < old.strength and len(findings) < MOST_COMPARED:
+            findings.append(_finding("loosened", new, "pins down less", old.text, same.text, same.line))
     return findings
 
 
