@@ -6,6 +6,7 @@ from functools import cache
 _UNTOLD = frozenset({ast.Name, ast.Attribute, ast.Subscript})
 _OPEN = _UNTOLD | {ast.Call, ast.Compare}  # may have any value
 BIG = 10**9
+_SILENT = frozenset({"ctx", "kind", "type_comment"})
 _NAMED = {"str", "repr", "len", "list", "dict", "set", "tuple", "sorted", "type", "bool", "int", "float", "id", "hash"}
 _SAME_TWICE = frozenset(_NAMED | {"copy", "deepcopy"})  # calls that say the same of the same
 _MADE = frozenset(_NAMED | {"isinstance", "any", "all", "hasattr", "callable"})  # calls that never give None
@@ -229,7 +230,19 @@ def _measured(node: ast.expr) -> tuple[bool, object]:
 
 def alike(left: ast.expr, right: ast.expr) -> bool:
     """Whether two expressions are written alike; most differ in their kind already."""
-    return type(left) is type(right) and ast.dump(left) == ast.dump(right)
+    todo: list[tuple[object, object]] = [(left, right)]
+    for a, b in todo:
+        if type(a) is not type(b):
+            return False
+        if isinstance(a, ast.AST):
+            todo += [(getattr(a, name, None), getattr(b, name, None)) for name in a._fields if name not in _SILENT]
+        elif isinstance(a, list) and isinstance(b, list):
+            if len(a) != len(b):
+                return False
+            todo += zip(a, b, strict=True)
+        elif a != b:
+            return False
+    return True
 
 
 def _evaluated(a: object, op: ast.cmpop, b: object) -> bool | None:

@@ -91,7 +91,7 @@ def _assigns(node: ast.Assign | ast.AnnAssign) -> bool:
             there = target.attr in _OWN and last_name(node.value) != target.attr
             return there or not _is_honest(node.value)
     known = bool(names & (FRAMEWORK - {"expect"})) or (
-        is_stand_in(node.value) and any(name.startswith(_NAMED_SO) for name in names)
+        is_stand_in(node.value) and constant(node.value)[1] is None and any(n.startswith(_NAMED_SO) for n in names)
     )
     return known and not _is_honest(node.value)
 

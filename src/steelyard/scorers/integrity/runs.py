@@ -3,17 +3,18 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key
 from steelyard.scorers.integrity.model import EMPTY, Loop, Mark, TestCase, View
 from steelyard.scorers.integrity.python_cases import EXAMPLES, fewer
 
-MOST_PLACES, NEAR = 50, 120
 _CALLED = re.compile(r"(?<![\w.])((?:\w++\.)*+)(\w++)\(")
-_GONE_THROUGH = re.compile(
-    r"\bfor\s[^\n]*\sin\s++(?:[\w.]++\()*+$|\b(?:parametrize|expand|data|params)\b[^\n]*+\n?[^\n]*+$"
-)
+_WORD, _CALL, _DEFINED = re.compile(r"\w++"), re.compile(r"(\w++)\("), re.compile(r"\bdef (\w++)\(")
+_IMPORT = re.compile(r"(?m)^[ \t]*+(?:from[ \t]++\S++[ \t]++)?+import[ \t]++(\([^)]*+|[^\n]*+)")
+_GONE_THROUGH = re.compile(r"\bfor [^\n:]{0,80}? in ([^\n:]*+)|\b(?:parametrize|expand|params)\b(?:[^\n]*+\n){1,2}+")
 _TELLING = re.compile(r"(?i)case|param|example|scenario|sample|vector|input|valid")
 
 
@@ -48,30 +49,41 @@ def new_overrides(pair: Pair, gone: Counter[str]) -> Iterator[Mark]:
             yield mark
     was = {mark.text for _, mark in pair.before.replaced}
     for name, mark in pair.after.replaced if pair.before != EMPTY else ():
-        known = (
-            not name
-            or (name[0] == "*" and _goes_through(name[1:], pair.after_text))
-            or _defines(name, pair.after_text)
-            or (name[:4] != "test" and _imports(name, pair))
-        )
-        if known and mark.text not in was:
+        if mark.text not in was and _had_a_meaning(name, pair.after_text):
             yield mark
+
+
+def _had_a_meaning(name: str, text: str) -> bool:
+    """Whether a name that is given to a stand-in, or cut, is a test, a list of cases, or what tests call."""
+    if not name or name[0] == "*":
+        return not name or _goes_through(name[1:], text)
+    words = _words(text)
+    return name in words.defined or (name[:4] != "test" and name in words.imported and name in words.called)
 
 
 def _matters(mark: Mark, text: str) -> bool:
     """A function that is merely named like a check has to take the place of one."""
     name = mark.text[4:].partition("(")[0] if mark.text.startswith("def ") else ""
-    return not name or name.startswith(("assert", "fail", "_", "run")) or text.count(f"def {name}(") > 1
+    return not name or name.startswith(("assert", "fail", "_", "run")) or _words(text).defined[name] > 1
 
 
-def _defines(name: str, text: str) -> bool:
-    return f"def {name}(" in text
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The names that a text defines, calls, imports, goes through in a loop or gives to a test as its cases."""
+
+    defined: Counter[str]
+    called: frozenset[str]
+    imported: frozenset[str]
+    looped: frozenset[str]
 
 
-def _imports(name: str, pair: Pair) -> bool:
-    """Whether a file imports a name that it calls."""
-    said = rf"(?m)^[ \t]*+(?:from[ \t][^\n]*|[ \t\w,]*|import[ \t][^\n]*)\b{re.escape(name)}\b[^\n=(]*$"
-    return f"{name}(" in pair.after_text and re.search(said, pair.after_text) is not None
+@lru_cache(maxsize=2)
+def _words(text: str) -> _Words:
+    imported = {word for said in _IMPORT.findall(text) for word in _WORD.findall(said)}
+    looped = {word for said in _GONE_THROUGH.finditer(text) for word in _WORD.findall(said[1] or said[0])}
+    return _Words(
+        Counter(_DEFINED.findall(text)), frozenset(_CALL.findall(text)), frozenset(imported), frozenset(looped)
+    )
 
 
 def shorter_lists(before: View, after: View, text: str) -> Iterator[tuple[Loop, Loop]]:
@@ -84,7 +96,4 @@ def shorter_lists(before: View, after: View, text: str) -> Iterator[tuple[Loop, 
 
 
 def _goes_through(name: str, text: str) -> bool:
-    if _TELLING.search(name):
-        return True
-    places = list(re.finditer(rf"\b{re.escape(name)}\b", text))[:MOST_PLACES]
-    return any(_GONE_THROUGH.search(text[max(0, at.start() - NEAR) : at.start()]) for at in places)
+    return _TELLING.search(name) is not None or name in _words(text).looped
