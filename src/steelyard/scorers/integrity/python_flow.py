@@ -25,7 +25,10 @@ _PLAIN = GOES_ON - {ast.Assert} | {ast.Expr, ast.Return, ast.Raise}  # statement
 UNREACHABLE, SWALLOWED = "unreachable", "swallowed"
 MOST_CONDITIONS, SHORT = 12, 80
 _HOLDING = frozenset({ast.If, ast.Try, ast.With, ast.Match, ast.For, ast.While})
-_ASKING = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+_ASKING_KINDS = frozenset({
+    ast.IfExp, ast.BoolOp, ast.Lambda, ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp,
+})  # fmt: skip
+_ASKING = tuple(_ASKING_KINDS)
 
 
 @dataclass(slots=True)
@@ -210,6 +213,12 @@ class _Walker:
             condition.counts = False
 
     def expression(self, node: ast.AST, dead: str, under: Under) -> None:
+        parts = walk(node)
+        if _ASKING_KINDS.isdisjoint(map(type, parts)):  # as most are
+            for one in parts:
+                if isinstance(one, ast.Call):
+                    self._call(one, dead, under)
+            return
         todo: list[tuple[ast.AST, Under, str]] = [(node, under, dead)]
         for part, held, lost in todo:
             if isinstance(part, ast.Call):
