@@ -1,14 +1,14 @@
 """Compares how often a test runs, what it runs, and through what its assertions go, before and after."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key
-from steelyard.scorers.integrity.model import EMPTY, Loop, Mark, TestCase, View
+from steelyard.scorers.integrity.model import EMPTY, EXACT, Check, Loop, Mark, TestCase, View
 from steelyard.scorers.integrity.python_cases import EXAMPLES, fewer
 
 _CALLED = re.compile(r"(?<![\w.])((?:\w++\.)*+)(\w++)\(")
@@ -18,20 +18,65 @@ _GONE_THROUGH = re.compile(r"\bfor [^\n:]{0,80}? in ([^\n:]*+)|\b(?:parametrize|
 _TELLING = re.compile(r"(?i)case|param|example|scenario|sample|vector|input|valid")
 
 
-def unrun(old: TestCase, new: TestCase) -> Iterator[tuple[str, tuple[str, str, str], int]]:
-    """Why less of a test is run than before: the rule, how it is said (what, before, after), the line."""
+@dataclass(frozen=True, slots=True)
+class Less:
+    """What became less: the rule, how it is said, and where; `name`: of what, if it is no test."""
+
+    rule: str
+    what: str
+    before: str
+    after: str
+    line: int
+    name: str = ""
+
+
+def narrowed(was: list[Check], now: list[Check]) -> Iterator[Less]:
+    """Checks that say what they said, under more conditions than before or of values that were made to fit."""
+    if not any(check.under or check.strength < EXACT for check in now):
+        return
+    still: dict[str, list[Check]] = defaultdict(list)
+    for check in sorted(now, key=lambda check: -len(check.under)):
+        still[key(check)].append(check)
+    for old in sorted(was, key=lambda check: len(check.under)):
+        same = still[key(old)].pop() if still[key(old)] else None
+        if same is not None and len(same.under) > len(old.under):
+            yield guarded(old, same)
+        elif same is not None and same.strength < old.strength:
+            yield Less("loosened", "pins down less", old.text, same.text, same.line)
+
+
+def guarded(was: Check, now: Check) -> Less:
+    """A check that is made under more conditions than before."""
+    said = [text for text in now.under if text not in was.under] or list(now.under)
+    after = f"{now.text} [{'; '.join(said)}]"
+    return Less("guarded", "makes an assertion under more conditions than before", was.text, after, now.line)
+
+
+def outside(pairs: list[Pair]) -> Iterator[tuple[Pair, Less]]:
+    """What became less outside of tests: names that assertions go through, lists of cases."""
+    gone = Counter(key(mark) for pair in pairs for mark in pair.before.overrides)
+    meant = "gives a name that assertions go through another meaning"
+    for pair in pairs:
+        for mark in new_overrides(pair, gone) if pair.after.overrides or pair.after.replaced else ():
+            yield pair, Less("overridden", meant, "", mark.text, mark.line)
+        for was, now in shorter_lists(pair.before, pair.after, pair.after_text) if pair.before.lists else ():
+            yield pair, Less("fewer_cases", "has fewer cases", f"{was.size}", f"{now.size}", now.line, was.target)
+
+
+def unrun(old: TestCase, new: TestCase) -> Iterator[Less]:
+    """Why less of a test is run than before."""
     if not old.collected:
         return
     if new.idle and not old.idle and any(check.counts for check in old.checks):
-        yield "unreachable", ("is in a test that is not run to its end", "a plain test", new.idle), new.line
+        yield Less("unreachable", "is in a test that is not run to its end", "a plain test", new.idle, new.line)
     more = sum(check.counts for check in new.checks) > sum(check.counts for check in old.checks)
     for was, now in fewer(old.loops, new.loops):
         if more and not now.target:
             continue  # what were cases is written out
         said = f"{EXAMPLES} examples" if was is None else was.text or f"{was.size} cases"
-        yield "fewer_cases", ("goes through less", said, now.text or f"{now.size} cases"), now.line
+        yield Less("fewer_cases", "goes through less", said, now.text or f"{now.size} cases", now.line)
     for name in sorted((new.patched - old.patched) & _called(new) & _called(old)):
-        yield "mocked", ("replaces what its assertions call", f"{name}(…)", f"a stand-in for {name}"), new.line
+        yield Less("mocked", "replaces what its assertions call", f"{name}(…)", f"a stand-in for {name}", new.line)
 
 
 def _called(test: TestCase) -> set[str]:

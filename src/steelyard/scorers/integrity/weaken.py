@@ -8,9 +8,9 @@ from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
-from steelyard.scorers.integrity.model import EXACT, NOTHING, PARTIAL, Check, TestCase
+from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
-from steelyard.scorers.integrity.runs import new_overrides, shorter_lists, unrun
+from steelyard.scorers.integrity.runs import guarded, narrowed, outside, unrun
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
@@ -51,26 +51,10 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
     findings.extend(_shadowed(before, after))
     findings.extend(_vanished(before, after, matches, kept))
     findings.extend(finding for pair in pairs for finding in _loosened_lines(pair))
-    findings.extend(_finding("overridden", *said) for said in _overridden(pairs))
-    findings.extend(_finding("fewer_cases", *said) for pair in pairs if pair.before.lists for said in _shorter(pair))
+    for pair, less in outside(pairs):
+        place = _Placed(pair, TestCase(less.name or pair.path, less.line))
+        findings.append(_finding(less.rule, place, less.what, less.before, less.after, less.line))
     return findings
-
-
-def _overridden(pairs: list[Pair]) -> list[tuple[_Placed, str, str, str, int]]:
-    gone = Counter(key(mark) for pair in pairs for mark in pair.before.overrides)
-    found = []
-    for pair in pairs:
-        for mark in new_overrides(pair, gone) if pair.after.overrides or pair.after.replaced else ():
-            whole = _Placed(pair, TestCase(pair.path, mark.line))
-            found.append((whole, "gives a name that assertions go through another meaning", "", mark.text, mark.line))
-    return found
-
-
-def _shorter(pair: Pair) -> list[tuple[_Placed, str, str, str, int]]:
-    return [
-        (_Placed(pair, TestCase(was.target, now.line)), "has fewer cases", f"{was.size}", f"{now.size}", now.line)
-        for was, now in shorter_lists(pair.before, pair.after, pair.after_text)
-    ]
 
 
 def _loosened_lines(pair: Pair) -> list[Finding]:
@@ -196,8 +180,8 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
         findings.append(_finding("unreachable", new, DEAD["unreachable"], "the whole test", "left early", new.test.cut))
     elif new.test.guards > old.test.guards and was:
         findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
-    findings.extend(_narrowed(new, was, now))
-    findings.extend(_finding(rule, new, *said, line) for rule, said, line in unrun(old.test, new.test))
+    fewer = (*narrowed(was, now), *unrun(old.test, new.test))
+    findings.extend(_finding(one.rule, new, one.what, one.before, one.after, one.line) for one in fewer[:MOST_COMPARED])
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)
@@ -257,35 +241,13 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
         if best.strength < was.strength:
             findings.append(_finding("loosened", new, "pins down less", was.text, best.text, best.line))
         elif all(len(check.under) > len(was.under) for check in near):
-            findings.append(_guarded(new, was, best))
+            less = guarded(was, best)
+            findings.append(_finding(less.rule, new, less.what, less.before, less.after, less.line))
         elif was.tolerance is not None and all(_wider(was, check) for check in near):
             findings.append(
                 _finding("loosened", new, "lets a larger difference through", was.text, best.text, best.line)
             )
     return findings
-
-
-def _narrowed(new: _Placed, was: list[Check], now: list[Check]) -> list[Finding]:
-    """Checks that say what they said, under more conditions than before."""
-    if not any(check.under for check in now) and not any(check.strength < EXACT for check in now):
-        return []
-    still: dict[str, list[Check]] = defaultdict(list)
-    for check in sorted(now, key=lambda check: -len(check.under)):
-        still[key(check)].append(check)
-    findings: list[Finding] = []
-    for old in sorted(was, key=lambda check: len(check.under)):
-        same = still[key(old)].pop() if still[key(old)] else None
-        if same is not None and len(same.under) > len(old.under) and len(findings) < MOST_COMPARED:
-            findings.append(_guarded(new, old, same))
-        elif same is not None and same.strength < old.strength and len(findings) < MOST_COMPARED:
-            findings.append(_finding("loosened", new, "pins down less", old.text, same.text, same.line))
-    return findings
-
-
-def _guarded(new: _Placed, was: Check, now: Check) -> Finding:
-    said = [text for text in now.under if text not in was.under] or list(now.under)
-    after = f"{now.text} [{'; '.join(said)}]"
-    return _finding("guarded", new, "makes an assertion under more conditions than before", was.text, after, now.line)
 
 
 def _pieces(lost: list[Check], gained: list[Check]) -> set[str]:
