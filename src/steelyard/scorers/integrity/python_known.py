@@ -54,7 +54,8 @@ class Known:
         calls = [part.func for part in parts if isinstance(part, ast.Call)]
         if not given or any(not isinstance(func, ast.Name) or func.id not in BUILT_IN for func in calls):
             return False
-        if names <= BUILT_IN:
+        called = {func.id for func in calls if isinstance(func, ast.Name)}
+        if names <= called:  # a name that is not called may be one that was given a value before
             return not any(isinstance(part, ast.Await | ast.Yield) for part in parts)
         deeper = any(isinstance(part, ast.Attribute) for part in parts)
         return self.params is not None and strength == PRESENCE and not deeper
