@@ -24,7 +24,8 @@ class Mark:
 class Check:
     """One assertion. `dead` says why it can never fail; `subjects` are the values it looks at, where that is clear.
 
-    `parts` are values of which it looks at a part only: their length, their type.
+    `parts` are values of which it looks at a part only: their length, their type. `under`: what must hold for it to
+    be made at all.
     """
 
     line: int
@@ -35,6 +36,7 @@ class Check:
     subjects: tuple[str, ...] = ()
     tolerance: float | None = None
     parts: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -43,11 +45,27 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """What a test goes through: the values as they are written, and before anything was cut off; how many, if written.
+
+    `cuts` is how often something is left out of them.
+    """
+
+    line: int
+    target: str
+    text: str = ""
+    whole: str = ""
+    cuts: int = 0
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TestCase:
     """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written.
 
     `cut` is the line of a statement that leaves the test for good while more of it follows; `guards` is how many
-    conditions leave it without a word, or turn a failure into a pass.
+    conditions leave it without a word, or turn a failure into a pass. `loops`: what it goes through; `idle`: why no
+    runner runs it to its end; `patched`: the names for which it puts something else.
     """
 
     __test__ = False
@@ -60,13 +78,18 @@ class TestCase:
     body: str = ""
     cut: int | None = None
     guards: int = 0
+    loops: tuple[Loop, ...] = ()
+    idle: str = ""
+    patched: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """One side of a file: every check and marker in it, and the tests they stand in.
 
-    `around`: what stands around some lines that were asked for.
+    `around`: what stands around some lines that were asked for. `overrides`: places where a name that assertions go
+    through is given another meaning; `lists`: the lists that are written out outside of tests; `replaced`: names
+    outside of tests that are given a stand-in.
     """
 
     mode: Mode = "none"
@@ -75,6 +98,9 @@ class View:
     tests: tuple[TestCase, ...] = ()
     note: str = ""
     around: tuple[str, ...] = ()
+    overrides: tuple[Mark, ...] = ()
+    lists: tuple[Loop, ...] = ()
+    replaced: tuple[tuple[str, Mark], ...] = ()
 
 
 EMPTY = View()

@@ -10,9 +10,13 @@ from hashlib import blake2b
 
 from steelyard.scorers.integrity import tolerant
 from steelyard.scorers.integrity.lines import line_view
-from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Mark, TestCase, View
-from steelyard.scorers.integrity.python_flow import Found, checks_in, cut_at, guards_in
+from steelyard.scorers.integrity.model import TOO_DEEP, TOO_LARGE, Check, Loop, Mark, TestCase, View
+from steelyard.scorers.integrity.python_cases import cases, lists_in, loops, loops_in, size
+from steelyard.scorers.integrity.python_ends import HELPER, cut_at, guards_in
+from steelyard.scorers.integrity.python_flow import Found, checks_in
 from steelyard.scorers.integrity.python_nodes import Function, constant, last_name, walk
+from steelyard.scorers.integrity.python_overrides import equals_all, is_undone, overrides, quiet_contexts, replaced
+from steelyard.scorers.integrity.python_runs import idle, patched
 from steelyard.scorers.integrity.python_skips import Names, marks_in
 from steelyard.scorers.integrity.python_values import unparsed, written
 
@@ -31,7 +35,6 @@ _SKIPPING = re.compile(
     r"|del test|\btest\w*+ = None"
 )
 _DEFINED = re.compile(r"def[ \t]+(\w+)|assert")
-HELPER = re.compile(r"_*(?:assert|check|verify|expect|ensure|validate|must|should|compare)(?:_|[A-Z]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Python:
         """By syntax; statement by statement where the whole does not parse."""
         if len(text) > MAX_CHARS:
             return View(note=TOO_LARGE)
+        if not text:
+            return View("syntax", around=("",) * len(lines))
         tree, note = parse(text)
         if tree is None:
             return View(note=note)
@@ -145,15 +150,24 @@ class _Module:
         self.helpers = set(helpers.split(","))
         self.units: list[_Unit] = []
         self.loose: list[Check] = []
+        self.rest: list[ast.stmt] = []
         self._owners: list[tuple[int, int, str]] = []
         self._bases = _bases(text).union(bases.split(","))
+        self.nodes = walk(tree)
+        self.odd = (equals_all(self.nodes), quiet_contexts(self.nodes))
+        self.lists = lists_in(tree.body)
+        self.functions: dict[str, Function] = {
+            node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)
+        }
         self._block(tree.body, "", True)
         self.asserting = self._asserting()
 
     def _block(self, body: list[ast.stmt], inside: str, collected: bool) -> None:
         loose: list[ast.stmt] = []
         for node in body:
-            if isinstance(node, ast.ClassDef):
+            if self.note and loose and _is_inner(node):
+                loose.append(node)
+            elif isinstance(node, ast.ClassDef):
                 self._block(node.body, f"{inside}{node.name}.", collected and self._collects(node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._function(node, inside, collected)
@@ -167,7 +181,8 @@ class _Module:
                     self._block(getattr(node, part, []), inside, collected and not off)
             else:
                 loose.append(node)
-        self.loose.extend(checks_in(loose, inside.rstrip("."), self.say).checks)
+        self.rest += loose
+        self.loose.extend(checks_in(loose, inside.rstrip("."), self.say, self.odd).checks)
 
     def _collects(self, node: ast.ClassDef) -> bool:
         """Pytest takes `Test…` (or `test_…`) classes without a constructor; unittest what is derived; and bases."""
@@ -177,8 +192,10 @@ class _Module:
 
     def _function(self, node: Function, inside: str, collected: bool) -> None:
         is_test = collected and node.name.startswith("test") and not _is_fixture(node)
+        is_test = is_test and not (node.decorator_list and is_undone(node, self.functions))
         name = inside + node.name
-        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say), is_test))
+        given = frozenset(part.arg for part in walk(node.args) if isinstance(part, ast.arg))
+        self.units.append(_Unit(node, name, checks_in(node.body, name, self.say, self.odd, given), is_test))
         first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
         self._owners.append((first, node.end_lineno or node.lineno, name))
 
@@ -197,7 +214,7 @@ class _Module:
     def _skips(self) -> tuple[Mark, ...]:
         if not _SKIPPING.search(self.text) and not _SKIPPING.search(self.bindings):
             return ()
-        nodes = walk(self.tree)
+        nodes = self.nodes
         outside = walk(parse(self.bindings)[0] or ast.Module([], [])) if self.bindings else []
         marks = marks_in(nodes, Names([*outside, *nodes]), self.say)
         return tuple(Mark(mark.line, mark.text, self._owner(mark.line)) for mark in marks)
@@ -211,19 +228,32 @@ class _Module:
         tests = [self._test(unit) for unit in self.units]
         if self.loose or self.note:
             cut = cut_at(self.tree.body)
-            tests.append(TestCase("<module>", 1, tuple(self.loose), body=f"<module> {cut}", cut=cut))
-        return View("syntax", tuple(checks), self._skips(), tuple(tests), self.note)
+            through = loops_in(self.rest, self.lists, self.say)
+            tests.append(TestCase("<module>", 1, tuple(self.loose), body=f"<module> {cut}", cut=cut, loops=through))
+        return View(
+            "syntax", tuple(checks), self._skips(), tuple(tests), self.note,
+            overrides=tuple(overrides(self.nodes, self.say)), lists=self._lists(),
+            replaced=tuple(replaced(self.tree.body, self.say)),
+        )  # fmt: skip
+
+    def _lists(self) -> tuple[Loop, ...]:
+        found = ((name, value, size(value, self.lists)) for name, value in self.lists.items())
+        return tuple(Loop(value.lineno, name, size=many) for name, value, many in found if many is not None)
 
     def _test(self, unit: _Unit) -> TestCase:
         own = [*unit.found.checks]
         for name, calls in unit.found.calls.items():
             if name in self.asserting or HELPER.match(name):
-                own.extend(Check(line, f"{name}(…)", unit.name, dead=dead, subjects=(name,)) for line, dead in calls)
+                own.extend(
+                    Check(line, f"{name}(…)", unit.name, dead=dead, subjects=(name,), under=under)
+                    for line, dead, under in calls
+                )
         body = self._body(unit.node)
         return TestCase(
-            unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node),
+            unit.name, unit.node.lineno, tuple(own), unit.collected, cases(unit.node, self.lists),
             blake2b(body.encode("utf-8", "replace"), digest_size=12).hexdigest(),
             cut_at(unit.node.body), guards_in(unit.node.body),
+            loops(unit.node, {**self.lists, **unit.found.values}, self.say), idle(unit.node), patched(unit.node),
         )  # fmt: skip
 
     def _body(self, node: Function) -> str:
@@ -249,27 +279,17 @@ def _is_fixture(node: Function) -> bool:
     )
 
 
+def _is_inner(node: ast.stmt) -> bool:
+    """Whether a definition in a piece of a file stands in a test that began before: indented, and no test itself."""
+    if not getattr(node, "steelyard_indent", 0):
+        return False
+    if isinstance(node, ast.ClassDef):
+        return not node.bases and node.name[:4].lower() != "test"
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or "test" in node.name.lower():
+        return False
+    return not (node.args.args and node.args.args[0].arg in {"self", "cls"})
+
+
 def _defines(node: ast.stmt) -> bool:
     parts = [*getattr(node, "body", []), *getattr(node, "orelse", [])]
     return any(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for part in parts)
-
-
-def cases(node: Function) -> int | None:
-    """How many parametrised cases a test has, where they are written out."""
-    total = None
-    for decorator in node.decorator_list:
-        if not isinstance(decorator, ast.Call):
-            continue
-        name = last_name(decorator.func)
-        if name == "parametrize" and len(decorator.args) >= 2:
-            values = decorator.args[1]
-        elif name in {"expand", "data"} and decorator.args:
-            values = decorator.args[0] if name == "expand" else ast.Tuple(decorator.args)
-        else:
-            continue
-        if not isinstance(values, ast.List | ast.Tuple | ast.Set) or any(
-            isinstance(v, ast.Starred) for v in values.elts
-        ):
-            return None
-        total = (total or 1) * len(values.elts)
-    return total

@@ -57,6 +57,7 @@ def _parse(text: str) -> ast.Module:
         nodes, inner = parsed
         for node in nodes:
             _shift(node, number - 1)
+            node.steelyard_indent = indent  # type: ignore[attr-defined]
         block.extend(nodes)
         if inner is not None and len(stack) < MAX_DEPTH:
             inner.clear()

@@ -10,6 +10,7 @@ from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
 from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
+from steelyard.scorers.integrity.runs import guarded, narrowed, outside, unrun
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
 
 SILENCED = 3
@@ -44,11 +45,15 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
             or old.test.checks != new.test.checks
             or old.test.cases != new.test.cases
             or old.test.guards != new.test.guards
+            or (old.test.loops, old.test.idle, old.test.patched) != (new.test.loops, new.test.idle, new.test.patched)
         ):
             findings.extend(_weaker(old, new, kept))
     findings.extend(_shadowed(before, after))
     findings.extend(_vanished(before, after, matches, kept))
     findings.extend(finding for pair in pairs for finding in _loosened_lines(pair))
+    for pair, less in outside(pairs):
+        place = _Placed(pair, TestCase(less.name or pair.path, less.line))
+        findings.append(_finding(less.rule, place, less.what, less.before, less.after, less.line))
     return findings
 
 
@@ -175,6 +180,8 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
         findings.append(_finding("unreachable", new, DEAD["unreachable"], "the whole test", "left early", new.test.cut))
     elif new.test.guards > old.test.guards and was:
         findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
+    fewer = (*narrowed(was, now), *unrun(old.test, new.test))
+    findings.extend(_finding(one.rule, new, one.what, one.before, one.after, one.line) for one in fewer[:MOST_COMPARED])
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)
@@ -233,6 +240,9 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
         best = max(near, key=lambda check: check.strength)
         if best.strength < was.strength:
             findings.append(_finding("loosened", new, "pins down less", was.text, best.text, best.line))
+        elif all(len(check.under) > len(was.under) for check in near):
+            less = guarded(was, best)
+            findings.append(_finding(less.rule, new, less.what, less.before, less.after, less.line))
         elif was.tolerance is not None and all(_wider(was, check) for check in near):
             findings.append(
                 _finding("loosened", new, "lets a larger difference through", was.text, best.text, best.line)
