@@ -24,7 +24,8 @@ class Mark:
 class Check:
     """One assertion. `dead` says why it can never fail; `subjects` are the values it looks at, where that is clear.
 
-    `parts` are values of which it looks at a part only: their length, their type.
+    `parts` are values of which it looks at a part only: their length, their type. `under` is how many conditions it
+    stands under.
     """
 
     line: int
@@ -35,6 +36,7 @@ class Check:
     subjects: tuple[str, ...] = ()
     tolerance: float | None = None
     parts: tuple[str, ...] = ()
+    under: int = 0
 
     @property
     def counts(self) -> bool:

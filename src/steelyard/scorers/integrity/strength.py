@@ -284,12 +284,19 @@ def subjects_of(text: str) -> tuple[str, ...]:
         r"\b(?:assertThrows|expectThrows|Throws\w*|assert_raises?|raise_error|toThrow\w*|throws|Catch)\b", said
     ):
         found.append("raises")
-    sides = [side.strip() for part in found for side in _BETWEEN.split(part)]
+    sides = [_unbracketed(side.strip()) for part in found for side in _BETWEEN.split(part)]
     return tuple(
         dict.fromkeys(
             part[:200] for part in (*found, *sides) if part.isalpha() or (len(part) > 1 and not part.isdigit())
         )
     )
+
+
+def _unbracketed(side: str) -> str:
+    """Without a bracket that the other side closes or opened."""
+    if side.count("(") > side.count(")"):
+        return side.removeprefix("(")
+    return side.removesuffix(")") if side.count("(") < side.count(")") else side
 
 
 @lru_cache(maxsize=CACHED)

@@ -9,7 +9,7 @@ from typing import Any
 SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _CALLS = {
     "script": re.compile(
-        r"(?<![\w$.])[fx]?(?:it|test|describe|context|suite|specify)"
+        r"(?<![\w$.])(?:QUnit\.|Deno\.)?[fx]?(?:it|test|describe|context|suite|specify)"
         r"(?:\.(?:only|skip\w*|todo|each|for|concurrent|sequential|serial|parallel|failing|fails|fixme|runIf|if|slow|describe"
         r"|step|cb|macro))*[ \t]*(?=[(`])"
     ),

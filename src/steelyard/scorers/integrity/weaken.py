@@ -3,11 +3,13 @@
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key, short
+from steelyard.scorers.integrity.conditional import put_under_conditions
 from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
@@ -85,7 +87,8 @@ def _vanished(
     gone = [item for item in gone if not all(key(check) in kept for check in item.test.checks if check.counts)]
     if len(gone) <= sum(item.test.cases or 1 for item in new):
         return []
-    gained = sum(max(0, _able(now) - _able(was)) for was, now in matches) + sum(map(_able, new))
+    same = [match for match in matches if not match[0].test.name.startswith("<")]
+    gained = sum(max(0, _able(now) - _able(was)) for was, now in same) + sum(map(_able, new))
     if gained >= sum(map(_able, gone)):
         return []
     return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone[:MOST_SAID]]
@@ -115,7 +118,8 @@ def _kept(before: list[_Placed], after: list[_Placed]) -> set[str]:
 
 
 def _live(placed: list[_Placed]) -> Counter[str]:
-    return Counter(key(check) for item in placed for check in item.test.checks if check.counts)
+    tests = (item.test for item in placed if not item.test.name.startswith("<"))
+    return Counter(key(check) for test in tests for check in test.checks if check.counts)
 
 
 def _matched(before: list[_Placed], after: list[_Placed]) -> list[tuple[_Placed, _Placed]]:
@@ -175,6 +179,14 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
         findings.append(_finding("unreachable", new, DEAD["unreachable"], "the whole test", "left early", new.test.cut))
     elif new.test.guards > old.test.guards and was:
         findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
+    if not findings:
+        findings.extend(
+            _finding(
+                "conditional", new, "is made only under a condition now", check.text, f"if … {after.text}", after.line
+            )
+            for check, after in islice(put_under_conditions(was, now), MOST_SAID)
+            if old.test.collected or not check.text.endswith("(…)")
+        )
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)
@@ -188,7 +200,7 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
     findings.extend(_tautologies(new, lost, gained))
     findings.extend(_loosened(new, lost, [check for check in gained if check.counts]))
     moved = all(key(check) in kept for check in lost)
-    if len(now) < len(was) and not findings and not moved:
+    if len(now) < len(was) and not findings and not moved and not old.test.name.startswith("<"):
         said = "asserts less than before" if now else "no longer asserts anything"
         before = "; ".join(check.text for check in lost[:3]) or was[0].text
         findings.append(_finding("fewer_assertions" if now else "gutted", new, said, before, ""))
@@ -282,7 +294,7 @@ def _finding(rule: str, place: _Placed, what: str, before: str, after: str, line
     name = short(place.test.name)
     said = (
         f"{name}: assertion {what}"
-        if rule in {"unreachable", "swallowed", "tautology", "loosened"}
+        if rule in {"unreachable", "swallowed", "tautology", "loosened", "conditional"}
         else f"{name} {what}"
     )
     return Finding(
