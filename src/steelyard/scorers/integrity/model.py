@@ -49,7 +49,8 @@ class TestCase:
     """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written.
 
     `cut` is the line of a statement that leaves the test for good while more of it follows; `guards` is how many
-    conditions leave it without a word, or turn a failure into a pass.
+    conditions leave it without a word, or turn a failure into a pass. `rows` are those of the tables that its loops go
+    over, `loops` the heads of these loops.
     """
 
     __test__ = False
@@ -62,13 +63,16 @@ class TestCase:
     body: str = ""
     cut: int | None = None
     guards: int = 0
+    rows: tuple[str, ...] = ()
+    loops: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """One side of a file: every check and marker in it, and the tests they stand in.
 
-    `around`: what stands around some lines that were asked for.
+    `around`: what stands around some lines that were asked for; `patched`: where a name that checks go through is given
+    another meaning.
     """
 
     mode: Mode = "none"
@@ -77,6 +81,7 @@ class View:
     tests: tuple[TestCase, ...] = ()
     note: str = ""
     around: tuple[str, ...] = ()
+    patched: tuple[Mark, ...] = ()
 
 
 EMPTY = View()

@@ -72,8 +72,10 @@ def kind_of(family: str) -> str:
     return "script" if family in SCRIPTS else family
 
 
-def conditions(family: str, code: str, captures: dict[str, list[Any]], able: list[int]) -> "Conditions":
-    """Everything in a text that is run under a condition; `able`: the places of checks that can fail, ascending."""
+def conditions(
+    family: str, code: str, captures: dict[str, list[Any]], able: list[int], dead: list[tuple[int, int, str]]
+) -> "Conditions":
+    """Everything in a text that is run under a condition, or aside; `able`: where checks that can fail stand."""
     spoken = sorted({*able, *(match.start() for match in _SPOKEN.finditer(code))})
 
     def speaks(part: _Part) -> bool:
@@ -83,6 +85,7 @@ def conditions(family: str, code: str, captures: dict[str, list[Any]], able: lis
     parts = [part for group in groups if sum(map(speaks, group)) < 2 for part in group]
     quiet = [part for group in groups for part in group if not speaks(part)]
     parts.extend(_ways_out(code, captures, quiet))
+    parts.extend(_Part(start, end, end) for start, end, why in dead if why == "aside")
     return Conditions(sorted(part.start for part in parts), sorted(part.end for part in parts))
 
 

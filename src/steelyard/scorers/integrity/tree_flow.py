@@ -202,6 +202,7 @@ def _unheard(family: str, code: str, root: Any) -> list[tuple[int, int, str]]:
 def silent(family: str, handler: str) -> bool:
     """Whether a `catch` takes a failed assertion and says nothing."""
     wanted = _CAUGHT.get(family)
-    if wanted is not None and wanted.search(handler.partition("\n")[0]) is None:
+    head = handler.partition("\n")[0] if family == "ruby" else handler.partition("{")[0] + "{"
+    if wanted is not None and wanted.search(head) is None:
         return False
     return _HEARD.search(handler.partition("{")[2] if family != "ruby" else handler.partition("\n")[2]) is None

@@ -14,8 +14,10 @@ from steelyard.scorers.integrity.grammars import Loaded, load, parsed
 from steelyard.scorers.integrity.lines import RULES, Rule, first_sign, line_view
 from steelyard.scorers.integrity.model import PARTIAL, TOO_DEEP, TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import compared, counted, parts_of, strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.tree_cases import heads, rows
 from steelyard.scorers.integrity.tree_conditions import Conditions, conditions, is_part
 from steelyard.scorers.integrity.tree_flow import covers, dead_ranges, guards
+from steelyard.scorers.integrity.tree_overrides import overrides
 from steelyard.scorers.integrity.tree_shape import leans, nests, what_surrounds
 from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, regions
 
@@ -102,16 +104,17 @@ class _Reading:
         """Everything that was seen."""
         tests = regions(self.family, self.raw, self.code, self.root, self.captures, context)
         dead = dead_ranges(self.family, self.code, self.root, [(one.body, one.end) for one in tests if not one.group])
+        lost = [part for part in dead if part[2] != "aside"]
         tests = [
             replace(one, collected=False) if hidden else one
             for one, hidden in zip(tests, _hidden(dead, tests), strict=True)
         ]
         rules = RULES[self.family]
         places = _places(rules.check, self.code)
-        inside, silent = owners(tests, places), covers(dead, places)
+        inside, silent = owners(tests, places), covers(lost, places)
         checks = tuple(map(self._check, places, [_name(tests, at) for at in inside], silent))
         able = [at for at, check in zip(places, checks, strict=True) if check.counts]
-        self.conditions = conditions(self.family, self.code, self.captures, able)
+        self.conditions = conditions(self.family, self.code, self.captures, able, dead)
         under = map(self._under, places)
         checks = tuple(
             replace(check, under=count) if count else check for check, count in zip(checks, under, strict=True)
@@ -122,7 +125,9 @@ class _Reading:
             for at, owner in zip(marks, owners(tests, marks), strict=True)
         )
         cases = self._cases(tests, zip(inside, checks, strict=True), frozenset(places), dead)
-        return View("syntax", checks, (*skips, *self._build_tags()), cases)
+        places = overrides(self.family, self.code, self.root, able)
+        patched = tuple(Mark(self._line(at), self._text(at)) for at in places)
+        return View("syntax", checks, (*skips, *self._build_tags()), cases, patched=patched)
 
     def _under(self, at: int) -> int:
         return self.conditions.around(self.asked.get(at, at))
@@ -209,6 +214,9 @@ class _Reading:
             if why == "unreachable":
                 left.setdefault(end, []).append(start)
         ways = sorted((end, at) for at, end in guards(self.code, self.root))
+        loops = heads(self.code, self.captures)
+        through = _by_owner(tests, loops)
+        given = _by_owner(tests, rows(self.code, self.raw, self.captures.get("table", []), loops))
         found = []
         for place, region in enumerate(tests):
             if region.group:
@@ -228,10 +236,15 @@ class _Reading:
                     digest,
                     None if cut is None else self._line(cut),
                     region.inverted + self._ways_out(region, ways),
+                    given.get(place, ()),
+                    through.get(place, ()),
                 )
             )
         rest = [check for owner, some in held.items() if owner < 0 or tests[owner].group for check in some]
-        return (*found, TestCase("<rest>", rest[0].line, tuple(rest))) if rest else tuple(found)
+        others = TestCase(
+            "<rest>", rest[0].line if rest else 1, tuple(rest), rows=given.get(-1, ()), loops=through.get(-1, ())
+        )
+        return (*found, others) if rest or others.rows or others.loops else tuple(found)
 
     def _ways_out(self, region: Region, ways: list[tuple[int, int]]) -> int:
         """How many of these (end of a block, place in it) leave the block that ends with this test."""
@@ -266,6 +279,15 @@ def _hidden(dead: list[tuple[int, int, str]], tests: list[Region]) -> Iterator[b
     starts = [start for start, _ in ranges]
     ends = [0, *accumulate((end for _, end in ranges), max)]  # how far the first of them reach
     return (ends[bisect_right(starts, one.body)] >= one.end for one in tests)
+
+
+def _by_owner(tests: list[Region], said: list[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
+    """Texts by the test in which their places are, which ascend; -1: in none."""
+    found: dict[int, tuple[str, ...]] = {}
+    for owner, (_, text) in zip(owners(tests, [at for at, _ in said]), said, strict=True):
+        place = -1 if owner < 0 or tests[owner].group else owner
+        found[place] = (*found.get(place, ()), text)
+    return found
 
 
 def _name(tests: list[Region], place: int) -> str:

@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
+from steelyard.scorers.integrity.cases import cut_short
 from steelyard.scorers.integrity.compare import key, short
 from steelyard.scorers.integrity.conditional import put_under_conditions
 from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
@@ -46,12 +48,24 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
             or old.test.checks != new.test.checks
             or old.test.cases != new.test.cases
             or old.test.guards != new.test.guards
+            or old.test.rows != new.test.rows
+            or old.test.loops != new.test.loops
         ):
             findings.extend(_weaker(old, new, kept))
     findings.extend(_shadowed(before, after))
     findings.extend(_vanished(before, after, matches, kept))
+    findings.extend(finding for pair in pairs for finding in _patched(pair))
     findings.extend(finding for pair in pairs for finding in _loosened_lines(pair))
     return findings
+
+
+def _patched(pair: Pair) -> Iterator[Finding]:
+    """What gives a name that assertions go through another meaning, and did not stand there before."""
+    known = {key(mark) for mark in pair.before.patched}
+    for mark in pair.after.patched if pair.before.mode != "none" else ():
+        if key(mark) not in known:
+            place = _Placed(pair, TestCase(pair.path, mark.line))
+            yield _finding("overridden", place, "replaces what its assertions go through", "", mark.text, mark.line)
 
 
 def _loosened_lines(pair: Pair) -> list[Finding]:
@@ -267,6 +281,9 @@ def _wider(was: Check, now: Check) -> bool:
 
 def _fewer_cases(old: _Placed, new: _Placed) -> list[Finding]:
     was, now = old.test.cases, new.test.cases
+    shorter = cut_short(old.test, new.test) if old.test.collected else None
+    if shorter is not None:
+        return [_finding("fewer_cases", new, "runs with fewer cases", *shorter)]
     if now is None or now >= (now + 1 if was is None and now == 0 else was or 0):
         return []
     return [_finding("fewer_cases", new, "runs with fewer cases", f"{was or 1} cases", f"{now} cases")]
