@@ -38,7 +38,7 @@ _DEFINED = {
     "csharp": r"\b(\w+)\s*=\s*(?:async\s*)?(?:\([^()\n]*\)\s*=>|delegate\b)|\b(?:void|Task)\s+(\w+)\s*\(\s*\)",
 }
 _ASIDE = re.compile(
-    r"\b(?:setTimeout|setImmediate|queueMicrotask|process\.nextTick)\s*\(|\.then\s*\(|\(\s*async\s*(?:\(\s*\)\s*=>|function)"
+    r"\b(?:setTimeout|setImmediate|queueMicrotask|process\.nextTick)\s*\(|\.then\s*\(|\bnew\s+Promise\s*\(|\(\s*async\s*(?:\(\s*\)\s*=>|function)"
 )
 _ANSWERS = re.compile(
     r"\b(?:done|(?<!Promise\.)resolve|reject|end|cb|callback|next|plan|runAllTimers|useFakeTimers|tick|finish\w*)\b"

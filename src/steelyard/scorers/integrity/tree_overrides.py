@@ -16,7 +16,7 @@ _HOLDER = r"(?:assert|expect|chai|should|console|Assert|Assertions|require|sinon
 _MADE = r"(?:async\b|function\b|\(|\w+\s*=>|new\b|\{|class\b|(?:jest|vi|sinon|_|Object|Proxy)\b\.?|noop\b)"
 _PATTERNS = {
     "script": (
-        rf"\b(?:const|let|var)\s+(?:assert|expect)\s*(?::[^=\n]{{1,60}})?=\s*{_MADE}"
+        rf"\b(?:const|let|var)\s+(?:assert|expect|it|test|describe)\s*(?::[^=\n]{{1,60}})?=\s*{_MADE}"
         rf"|\bfunction\s*\*?\s*(?:assert|expect)\s*\(|\bclass\s+(?:assert|expect)\b"
         rf"|(?<![\w$.])(?:globalThis|global|window|self)\.(?:assert|expect|it|test)\s*=(?!=)"
         rf"|(?<![\w$.]){_HOLDER}(?:\.\w+){{1,4}}\s*=(?!=|>)(?!\s*(?:require|import)\b)"

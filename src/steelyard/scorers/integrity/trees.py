@@ -136,12 +136,34 @@ class _Reading:
         text = self._text(at)
         strength = min(strength_of(text), PARTIAL) if self._copied(at, text) else strength_of(text)
         subjects, wide, parts = subjects_of(text), tolerance_of(text), parts_of(text)
+        if self._is_left_alone(at, text):
+            dead = dead or "swallowed"
         return Check(self._line(at), text, owner, strength, dead, subjects, wide, parts)
+
+    def _is_left_alone(self, at: int, text: str) -> bool:
+        """A promise of a check that nobody waits for: `expect(x).resolves…` as a statement of its own."""
+        if ".rejects" not in text and ".resolves" not in text and ".eventually" not in text:
+            return False
+        before = self.code[max(0, at - 200) : at].rstrip().removesuffix("void").rstrip()
+        return re.match(r"(?:void\s+)?expect\b", text) is not None and before[-1:] in {
+            "{",
+            "}",
+            ";",
+            ")",
+            "`",
+            "'",
+            '"',
+        }
 
     def _copied(self, at: int, text: str) -> bool:
         """Whether the expected value was made by what is checked: `x = f()`, then `f() == x`."""
         pair = compared(text)
-        if pair is None or pair[0].isidentifier() is pair[1].isidentifier():
+        if pair is None:
+            return False
+        if pair[0].isidentifier() and pair[1].isidentifier():
+            above = self.raw[max(0, at - 4000) : at].decode("utf-8", "replace")
+            return any(re.search(rf"\b{a} :?= {b}\s*(?:;|\n)", above) for a, b in (pair, pair[::-1]))
+        if pair[0].isidentifier() is pair[1].isidentifier():
             return False
         name, made = pair if pair[0].isidentifier() else pair[::-1]
         if is_literal(made) or made.isalnum():

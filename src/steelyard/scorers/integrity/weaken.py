@@ -15,6 +15,7 @@ from steelyard.scorers.integrity.conditional import put_under_conditions
 from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.wrapped import seen_through
 
 SILENCED = 3
 MOST_COMPARED, MOST_ALIKE, MOST_SAID = 2000, 50, 5000
@@ -252,6 +253,9 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
     pieces = _pieces(lost, gained)
     for was in lost:
         near = [check for subject in was.subjects for check in of_subject[subject][:MOST_ALIKE]]
+        through = None if near or family_of(new.pair.path) == "python" else seen_through(was, gained)
+        if through is not None and through[1] < was.strength:
+            findings.append(_finding("loosened", new, "pins down less", was.text, through[0].text, through[0].line))
         if not near or (near[0].parts and not pieces.isdisjoint(was.subjects)):
             continue
         if len(findings) >= MOST_COMPARED:
