@@ -18,7 +18,7 @@ from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects
 from steelyard.scorers.integrity.wrapped import seen_through
 
 SILENCED = 3
-MOST_COMPARED, MOST_ALIKE, MOST_SAID = 2000, 50, 5000
+MOST_COMPARED, MOST_ALIKE, MOST_SAID, MOST_THROUGH = 2000, 50, 5000, 20
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
 
@@ -251,9 +251,10 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
         for subject in set(check.parts).difference(check.subjects) if check.parts else ():
             of_subject[subject].append(replace(check, strength=min(check.strength, PARTIAL)))
     pieces = _pieces(lost, gained)
-    for was in lost:
+    for place, was in enumerate(lost):
         near = [check for subject in was.subjects for check in of_subject[subject][:MOST_ALIKE]]
-        through = None if near or family_of(new.pair.path) == "python" else seen_through(was, gained)
+        sought = not near and place < MOST_THROUGH and family_of(new.pair.path) != "python"
+        through = seen_through(was, gained) if sought else None
         if through is not None and through[1] < was.strength:
             findings.append(_finding("loosened", new, "pins down less", was.text, through[0].text, through[0].line))
         if not near or (near[0].parts and not pieces.isdisjoint(was.subjects)):

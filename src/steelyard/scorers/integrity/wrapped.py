@@ -6,7 +6,7 @@ from functools import lru_cache
 from steelyard.scorers.integrity.model import PARTIAL, Check
 from steelyard.scorers.integrity.strength import compared
 
-MOST, LONGEST = 20, 600
+MOST, LONGEST = 12, 600
 
 
 def seen_through(was: Check, gained: list[Check]) -> tuple[Check, int] | None:
@@ -38,6 +38,7 @@ def _plain(text: str) -> str:
     return "".join(text[:LONGEST].split())
 
 
+@lru_cache(maxsize=2048)
 def _within(inner: str, outer: str) -> bool:
     """Whether a text stands in another one, not as a part of a longer name."""
     if not inner or inner not in outer:
