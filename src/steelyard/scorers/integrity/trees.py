@@ -305,11 +305,10 @@ def _hidden(dead: list[tuple[int, int, str]], tests: list[Region]) -> Iterator[b
 
 def _by_owner(tests: list[Region], said: list[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
     """Texts by the test in which their places are, which ascend; -1: in none."""
-    found: dict[int, tuple[str, ...]] = {}
+    found: dict[int, list[str]] = {}
     for owner, (_, text) in zip(owners(tests, [at for at, _ in said]), said, strict=True):
-        place = -1 if owner < 0 or tests[owner].group else owner
-        found[place] = (*found.get(place, ()), text)
-    return found
+        found.setdefault(-1 if owner < 0 or tests[owner].group else owner, []).append(text)
+    return {place: tuple(texts) for place, texts in found.items()}
 
 
 def _name(tests: list[Region], place: int) -> str:

@@ -18,7 +18,7 @@ from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects
 from steelyard.scorers.integrity.wrapped import seen_through
 
 SILENCED = 3
-MOST_COMPARED, MOST_ALIKE, MOST_SAID, MOST_THROUGH = 2000, 50, 5000, 20
+MOST_COMPARED, MOST_ALIKE, MOST_SAID, MOST_THROUGH = 2000, 12, 5000, 20
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
 
