@@ -118,7 +118,8 @@ def strength_of(text: str) -> int:
         return _asked(asked[1])
     if _is_empty(said):
         return NOTHING
-    if _PRESENCE.search(said) and not _TRUTH.match(said):
+    goes_on = "ShouldNotBeNull()." in said and ".ShouldBe(" in said  # what is there is looked at too
+    if _PRESENCE.search(said) and not _TRUTH.match(said) and not goes_on:
         return PRESENCE
     pair = compared(said)
     if pair is not None and pair[0] == pair[1]:
