@@ -220,6 +220,6 @@ def test_a_finding_says_what_it_was_and_what_it_is() -> None:
 
     finding = ASSERTIONS.score(change, None).findings[0]
 
-    assert (finding.rule, finding.test, finding.line) == ("guarded", "test_adds", 43)
+    assert (finding.rule, finding.test, finding.line) == ("conditional", "test_adds", 43)
     assert finding.before == "assert result == 6"
     assert finding.after == "assert result == 6 [if os.getenv('X')]"

@@ -53,13 +53,22 @@ def _compare(said: str) -> bool | None:
     if match is None:
         return None
     a, sign, b = (part.strip() for part in match.groups())
-    if re.fullmatch(r"-?\d+", a) and re.fullmatch(r"-?\d+", b):
-        left, right = int(a), int(b)
+    left, right = _number(a), _number(b)
+    if left is not None and right is not None:
         orders = {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}
         return orders[sign] if sign in orders else (left == right) is (sign[0] == "=")
     if a == b and (is_literal(a) or _PURE.fullmatch(a)) and sign[0] in "=!":
         return sign[0] == "="
     return None
+
+
+def _number(text: str) -> int | None:
+    """A whole number, or the sum, difference or product of two."""
+    parts = re.fullmatch(r"(-?\d{1,18})(?:\s*([-+*])\s*(\d{1,18}))?", text)
+    if parts is None:
+        return None
+    first, second = int(parts[1]), int(parts[3] or 0)
+    return {"+": first + second, "-": first - second, "*": first * second}.get(parts[2] or "+")
 
 
 def _bare(text: str) -> str:

@@ -7,6 +7,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from steelyard.scorers.integrity.tree_cases import TABLES
+from steelyard.scorers.integrity.tree_conditions import QUERIES, kind_of
+
 
 @dataclass(frozen=True)
 class Grammar:
@@ -78,7 +81,10 @@ def load(family: str) -> Loaded | None:
         return None
     parts = [f"({kind}) @quiet" for kind in grammar.quiet if language.id_for_node_kind(kind, True) is not None]
     parts += [f"({kind}) @function" for kind in grammar.functions]
-    return Loaded(language, core.Query(language, "\n".join([*parts, grammar.rows])))
+    return Loaded(
+        language,
+        core.Query(language, "\n".join([*parts, grammar.rows, QUERIES[kind_of(family)], TABLES[kind_of(family)]])),
+    )
 
 
 # What parses takes about a third of a microsecond a byte. What does not may take tree-sitter quadratic time to recover.

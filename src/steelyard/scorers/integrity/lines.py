@@ -89,14 +89,14 @@ _JAVASCRIPT = _rules(
     (
         r"expect|assert|should|t\.",
         r"(?<![\w$.])expect(?:\.soft|\.poll)?[ \t]*\(",
-        r"(?<![\w$.])assert(?:\.\w+)*[ \t]*\(",
+        r"(?<![\w$.])assert(?!\.expect\b)(?:\.\w+)*[ \t]*\(",
         (
             r"(?<![\w$.])t\.(?:assert|is|not|(?:not)?(?:deep|strict|loose|deepStrict|deepLoose)?(?:[eE]quals?|[sS]ame)|(?:un)?like"
             r"|not(?:Deep|Strict|Loose)?(?:Equal|Same)|truthy|falsy|true|false|(?:notT|t|doesNotT)hrows(?:Async)?|(?:notR|r)egex"
             r"|snapshot|pass|fail|(?:notO|o)k|(?:notM|m)atch(?:Snapshot)?|rejects|resolves|error|ifError|type|has|hasStrict)"
             r"[ \t]*\("
         ),
-        r"(?<![\w$.])(?:chai|sinon|self|this|window|console|context|t)?\.?assert(?:\.\w+)+[ \t]*\(",
+        r"(?<![\w$.])(?:chai|sinon|self|this|window|console|context|t)?\.?assert(?!\.expect\b)(?:\.\w+)+[ \t]*\(",
         r"\.should\b(?=[.(])|(?<![\w$.])should\(",
         r"^[ \t]*\.expect[ \t]*\(",
         r"\)[ \t]*\.expect[ \t]*\(",
@@ -124,6 +124,11 @@ _GO = _rules(
         (
             r"(?<![\w.])(?:s|suite|ts|tt)\.(?:(?:Require|Assert)\(\)\.)?(?:Equal|NoError|Error|True|False|Nil|NotNil|Contains"
             r"|Len|Empty|NotEmpty|ErrorIs|ErrorContains|ElementsMatch|Greater|Less|NotEqual|Eventually|Panics)\w*\("
+        ),
+        (
+            r"^[ \t]*(?!(?:s|suite|ts|tt|assert|require|is|check|must|qt|td|assertions?)\.)[a-z]\w{0,15}\."
+            r"(?:Equal(?:Values|Error)?|NoError|Error(?:Is|As|Contains)|True|False|Nil|NotNil|Contains|Len|Empty|NotEmpty"
+            r"|ElementsMatch|Greater|Less|NotEqual|Eventually|Panics)f?\("
         ),
         r"(?<![\w.])(?:Expect|Eventually|Consistently|Ω)(?:WithOffset)?\(",
     ),

@@ -64,8 +64,9 @@ class TestCase:
     """One test with the checks of its body and of the helpers it calls; `cases` is how often it runs, if written.
 
     `cut` is the line of a statement that leaves the test for good while more of it follows; `guards` is how many
-    conditions leave it without a word, or turn a failure into a pass. `loops`: what it goes through; `idle`: why no
-    runner runs it to its end; `patched`: the names for which it puts something else.
+    conditions leave it without a word, or turn a failure into a pass. `loops`: what it goes through; `rows`,
+    `heads`: the rows of the tables that its loops go over, and how these loops begin; `idle`: why no runner runs it to
+    its end; `patched`: the names for which it puts something else.
     """
 
     __test__ = False
@@ -81,6 +82,8 @@ class TestCase:
     loops: tuple[Loop, ...] = ()
     idle: str = ""
     patched: frozenset[str] = frozenset()
+    rows: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ DEFAULT_GLOBS: tuple[str, ...] = (
     "test_*.py", "*/test_*.py", "*_test.py", "*_tests.py", "tests.py", "*/tests.py", "test.py", "*/test.py",
     "conftest.py", "*/conftest.py", "*test*.ipynb",
     "*.test.*", "*.spec.*", "*.cy.*", "*test.ts", "*test.tsx", "*test.js", "*.e2e.*", "*-spec.*", "*-test.*",
+    "spec.js", "*/spec.js", "*_spec.js", "*_spec.ts", "*Spec.js", "*Spec.ts",
     "*_test.go",
     "*Test.java", "*Tests.java", "*TestCase.java", "*IT.java", "Test*.java", "*/Test*.java",
     "*Test.kt", "*Tests.kt", "*Spec.kt", "*IT.kt", "*Spec.groovy", "*Test.groovy", "*Spec.scala", "*Test.scala",

@@ -9,6 +9,7 @@ from functools import lru_cache
 from steelyard.scorers.integrity.analyse import Pair
 from steelyard.scorers.integrity.compare import key
 from steelyard.scorers.integrity.model import EMPTY, EXACT, Check, Loop, Mark, TestCase, View
+from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.python_cases import EXAMPLES, fewer
 
 _CALLED = re.compile(r"(?<![\w.])((?:\w++\.)*+)(\w++)\(")
@@ -49,7 +50,7 @@ def guarded(was: Check, now: Check) -> Less:
     """A check that is made under more conditions than before."""
     said = [text for text in now.under if text not in was.under] or list(now.under)
     after = f"{now.text} [{'; '.join(said)}]"
-    return Less("guarded", "makes an assertion under more conditions than before", was.text, after, now.line)
+    return Less("conditional", "makes an assertion under more conditions than before", was.text, after, now.line)
 
 
 def outside(pairs: list[Pair]) -> Iterator[tuple[Pair, Less]]:
@@ -57,7 +58,7 @@ def outside(pairs: list[Pair]) -> Iterator[tuple[Pair, Less]]:
     gone = Counter(key(mark) for pair in pairs for mark in pair.before.overrides)
     meant = "gives a name that assertions go through another meaning"
     for pair in pairs:
-        for mark in new_overrides(pair, gone) if pair.after.overrides or pair.after.replaced else ():
+        for mark in _overridden(pair, gone) if pair.after.overrides or pair.after.replaced else ():
             yield pair, Less("overridden", meant, "", mark.text, mark.line)
         for was, now in shorter_lists(pair.before, pair.after, pair.after_text) if pair.before.lists else ():
             yield pair, Less("fewer_cases", "has fewer cases", f"{was.size}", f"{now.size}", now.line, was.target)
@@ -83,6 +84,14 @@ def _called(test: TestCase) -> set[str]:
     """The functions that the checks of a test call, and the objects whose methods they are."""
     found = [part for check in test.checks for one in check.subjects for part in _CALLED.findall(one)]
     return {name for owner, name in found} | {owner.rstrip(".") for owner, _ in found}
+
+
+def _overridden(pair: Pair, gone: Counter[str]) -> Iterator[Mark]:
+    if family_of(pair.path) == "python":
+        yield from new_overrides(pair, gone)
+    elif pair.before.mode != "none":
+        known = {key(mark) for mark in pair.before.overrides}
+        yield from (mark for mark in pair.after.overrides if key(mark) not in known)
 
 
 def new_overrides(pair: Pair, gone: Counter[str]) -> Iterator[Mark]:

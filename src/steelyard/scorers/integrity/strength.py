@@ -15,13 +15,15 @@ _PRESENCE = re.compile(
     r"|assert\.ok|assert\.exists|assert\.isDefined"
     r"|assert\.isOk|exist|not\.undefined|not\.null|DoesNotThrow|doesNotThrow|not\.toThrow|assertDoesNotThrow|NotEmpty"
     r"|NotPanics|Is\.Not\.Null|Is\.Not\.Empty|to\.be\.ok|not\.be\.(?:undefined|null)|assert_respond_to|respond_to"
-    r"|toHaveBeenCalled\(\)|toThrow(?:Error)?\(\)|called\b)"
+    r"|toHaveBeenCalled\(\)|toBeCalled\(\)|toThrow(?:Error)?\(\)|to\.throw(?:Error)?\(\)|called\b)"
     r"|\b(?:toEqual|toBe|toStrictEqual)\(expect\.anything\(\)\)|\)\.(?:to|not_to) be;?$|\braise_error$"
     r"|\b(?:assertThrows|expectThrows|Throws\w*|Catch)(?:\(|<)(?:Throwable|Exception|System\.Exception)\b|\.Catch\("
     r"|\bassert_raises?\(?\s*(?:StandardError|Exception)?\)?\s*(?:\{|do\b|$)"
     r"|\b(?:NotEqual|AreNotEqual|notEqual|notStrictEqual|EqualTo|not\.toBe|not\.toEqual|not\.equal|refute_equal)"
     r"[ (]\s*(?:\w{1,3},\s*)?(?:null|nil|undefined)\b"
-    r"|\b(?:[nN]otEqual|notStrictEqual)\([^()]*(?:\([^()]*\)[^()]*)?,\s*(?:null|nil|undefined)\b|\bnot_to eq\(?\s*nil"
+    r"|\bassertNotSame\(\s*null\b"
+    r"|\b(?:[nN]otEqual|notStrictEqual|t\.not|[nN]otSame)"
+    r"\([^()]*(?:\([^()]*\)[^()]*)?,\s*(?:null|nil|undefined)\b|\bnot_to eq\(?\s*nil"
     r"|\.nil\?\)\.to (?:be|eq)\(?\s*\(?false|!==? ?undefined\)\.toBe\(true|expect\(!!.*\)\.toBe\(true"
 )
 _PARTIAL = re.compile(
@@ -32,17 +34,27 @@ _PARTIAL = re.compile(
     r"|assert_in_delta|assert_kind_of|be_a|be_an|be_kind_of|include|match|be_within|assert_ne|ErrorContains"
     r"|StartsWith|EndsWith|IsType|IsAssignableFrom|ShouldContain|ShouldMatch|shouldContain|closeTo|notEqual|like"
     r"|to\.be\.an?|refute_equal|assert_not_equal|not_to|to_not|Is\.Not|AreNotEqual|NotBe|InstanceOf|IsInstanceOf\w*|AssignableTo"
-    r"|assert_instance_of|oneOf|isIn|isOneOf|hasSameSizeAs|BeOneOf|AnyOf)\b"
-    r"|not\.to|\.not\.|\.Or\.|\)\.or |[<>]=?(?!\w*>))"
+    r"|assert_instance_of|notStrictEqual|notDeep\w{0,6}Equal|assertNotSame|satisf(?:y|ies)|toSatisfy|oneOf|isIn|isOneOf|hasSameSizeAs|BeOneOf|AnyOf)\b"
+    r"|toMatch(?:Inline)?Snapshot\(\)|not\.to|\.not\.|\.Or\.|\)\.or |[<>]=?(?!\w*>))"
 )
 _TRUTH = re.compile(
     r"^(?:assert|t\.truthy|t\.ok|assert\.ok|(?P<typed>assert!|debug_assert!|assert\.isTrue|\w*\.?assertTrue"
     r"|Assert\.(?:True|IsTrue)|Assert\.That(?=\([^,]*\);?$)|(?:assert|require)\.True[Tf]*|t\.true|assert_true))[ (]"
 )
 _UNTRUTH = re.compile(r"^(?:refute|(?:\w+\.)?(?:assertFalse|False|IsFalse|isFalse|assert_false|notOk|falsy))[ (]")
-_THERE = re.compile(r"!==? ?(?:null|nil|undefined)\b|is not null|!\S+\.nil\?|![^=]*\bis_(?:none|empty)\(\)")
+_THERE = re.compile(r"!==? ?(?:null|nil|undefined)\b|is not null|!\S+\.nil\?|(?<!assert)![^=]*\bis_(?:none|empty)\(\)")
 _MISSING = re.compile(r"(?:===?|is) ?(?:null|nil|undefined)\b|\.nil\?|is_none\(\)|isNull\(\)")
 _OPEN = re.compile(r"[<>]|!=|contains|matches|starts_with|&&|\|\||instanceof|is_(?:some|ok|err)\b|isPresent| is ")
+_CHOSEN = re.compile(r"\]\s*\.(?:some|any|includes?|contains|Any|Contains|include\?|any\?)[ (]|\bany(?:Match|Of)\(")
+_BARE_MATCHER = re.compile(
+    r"(?:\.\w+)*\.(?:to(?:Be|Equal|StrictEqual|Match|Contain|Have|Throw)\w*|equals?|eql?|includes?|contains?|match|above|below"
+    r"|least|most|property|lengthOf|instanceof|satisfy|throw)\s*;?\s*"
+)
+_SPOKEN = re.compile(
+    r"(?P<a>.+?)(?:\.should ?(?:==|eq[ (]|eql[ (]|equal[ (]|be[ (]) ?|\.should\.(?:deep\.)?(?:equal|eql|eq)s?\("
+    r"|\.(?:must_equal|must_be_same_as)[ (]|\.Should\(\)\.(?:Be|Equal|BeEquivalentTo)\(|\.ShouldBe\(| shouldBe )"
+    r"(?P<b>.+?)\)?;?$"
+)
 _OR_TRUE = re.compile(r"(?:\|\||\bor)\s*(?:true|1)\s*(?:[),;]|$)")
 _ALWAYS = re.compile(
     r"matches!\([^,]+(?:\([^()]*\))?, _\)"
@@ -106,7 +118,8 @@ def strength_of(text: str) -> int:
         return _asked(asked[1])
     if _is_empty(said):
         return NOTHING
-    if _PRESENCE.search(said) and not _TRUTH.match(said):
+    goes_on = "ShouldNotBeNull()." in said and ".ShouldBe(" in said  # what is there is looked at too
+    if _PRESENCE.search(said) and not _TRUTH.match(said) and not goes_on:
         return PRESENCE
     pair = compared(said)
     if pair is not None and pair[0] == pair[1]:
@@ -127,6 +140,8 @@ def _told(said: str) -> int:
         return PRESENCE
     if re.match(r"[\w.!]+[ (]\s*!\w[\w.]*\W*$", said):
         return EXACT  # what is false is pinned down
+    if _CHOSEN.search(said):
+        return PARTIAL
     if "||" not in said and ("==" in said or ".equals(" in said or "eq?" in said):
         return EXACT
     if _OPEN.search(said) or _PARTIAL.search(_unstrung(said)):
@@ -167,19 +182,41 @@ def compared(text: str) -> tuple[str, str] | None:
     that = re.match(r"Assert\.That ?\((.*), Is\.EqualTo ?\((.*?)\)(?:\.Within\(.*\))?\);?$", said)
     if that is not None:
         return that[1].strip(), that[2].strip()
-    fluent = re.match(r"assertThat\((.*)\)\.isEqualTo\((.*)\);?$", said)
+    fluent = re.match(r"assertThat\((.*)\)\.is(?:EqualTo|SameAs)\((.*)\);?$", said)
     if fluent is not None:
         return fluent[1].strip(), fluent[2].strip()
     asked = re.match(r"if (.*) != (.*?) \{ ", said)
     if asked is not None:
         return asked[1].strip(), asked[2].strip()
-    spoken = re.match(r"expect\((.*)\)\.to eq[ (](.*?)\)?$", said)
-    if spoken is not None and spoken[2].count("(") == spoken[2].count(")") + (said[-1] == ")" and "eq(" not in said):
+    spoken = re.match(r"expect\((.*)\)\.to (?:eq|eql|be|equal)[ (](?![<>=])(.*?)\)?$", said)
+    bracketed = said[-1:] == ")" and not re.search(r"\)\.to \w+\(", said)
+    if spoken is not None and spoken[2].count("(") == spoken[2].count(")") + bracketed:
         return spoken[1].strip(), spoken[2].strip()
+    expected = _expected(said) if said.startswith(("expect(", "await expect(")) else None
+    if expected is not None:
+        return expected
+    worded = _SPOKEN.match(said) if "hould" in said or ".must_" in said else None
+    if worded is not None:
+        a, b = worded["a"].strip(), worded["b"].strip()
+        return a, b + ")" * max(0, min(1, b.count("(") - b.count(")")))
     if _EQUALS.search(re.split(r"[ (]", said, maxsplit=1)[0]):
         given = _given(said)
         return (given[0], given[1]) if len(given) >= 2 else None
     return None
+
+
+def _expected(said: str) -> tuple[str, str] | None:
+    """Both sides of `expect(a).toBe(b)`, whatever brackets stand in them."""
+    end = _end(said)
+    matcher = (
+        None
+        if end is None
+        else re.compile(
+            r"(?: ?\.(?:to|be|deep|resolves|rejects)\b)*+ ?\.(?:toBe|toEqual|toStrictEqual|equals?|eql?)(?=\()"
+        ).match(said, end)
+    )
+    given, wanted = arguments(said), () if matcher is None else arguments(said[matcher.end() :])
+    return (given[0], wanted[0]) if len(given) == 1 and len(wanted) == 1 else None
 
 
 def _given(said: str) -> tuple[str, ...]:
@@ -241,7 +278,7 @@ def _expects_nothing(said: str) -> bool:
     if end is None or len(given) != 1:
         return False
     rest = said[end:]
-    if _MATCHER.fullmatch(rest):
+    if _MATCHER.fullmatch(rest) or _BARE_MATCHER.fullmatch(rest):
         return True
     pair = compared(said)
     if pair is not None and _same(*pair):
@@ -284,12 +321,19 @@ def subjects_of(text: str) -> tuple[str, ...]:
         r"\b(?:assertThrows|expectThrows|Throws\w*|assert_raises?|raise_error|toThrow\w*|throws|Catch)\b", said
     ):
         found.append("raises")
-    sides = [side.strip() for part in found for side in _BETWEEN.split(part)]
+    sides = [_unbracketed(side.strip()) for part in found for side in _BETWEEN.split(part)]
     return tuple(
         dict.fromkeys(
             part[:200] for part in (*found, *sides) if part.isalpha() or (len(part) > 1 and not part.isdigit())
         )
     )
+
+
+def _unbracketed(side: str) -> str:
+    """Without a bracket that the other side closes or opened."""
+    if side.count("(") > side.count(")"):
+        return side.removeprefix("(")
+    return side.removesuffix(")") if side.count("(") < side.count(")") else side
 
 
 @lru_cache(maxsize=CACHED)

@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from steelyard.scorers.integrity.tree_unheard import unheard_work
+
 Range = tuple[int, int, str]
 SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 BODIES = frozenset({
@@ -36,14 +38,16 @@ _DEFINED = {
     "csharp": r"\b(\w+)\s*=\s*(?:async\s*)?(?:\([^()\n]*\)\s*=>|delegate\b)|\b(?:void|Task)\s+(\w+)\s*\(\s*\)",
 }
 _ASIDE = re.compile(
-    r"\b(?:setTimeout|setImmediate|queueMicrotask|process\.nextTick)\s*\(|\.then\s*\(|\(\s*async\s*(?:\(\s*\)\s*=>|function)"
+    r"\b(?:setTimeout|setImmediate|queueMicrotask|process\.nextTick)\s*\(|\.then\s*\(|\bnew\s+Promise\s*\(|\(\s*async\s*(?:\(\s*\)\s*=>|function)"
 )
 _ANSWERS = re.compile(
     r"\b(?:done|(?<!Promise\.)resolve|reject|end|cb|callback|next|plan|runAllTimers|useFakeTimers|tick|finish\w*)\b"
 )
 _TESTS = re.compile(r"(?<![\w.$])(?:it|test|describe)(?:\.\w+)?\(")
 _FINALLY = re.compile(r"\bfinally\s*\{[^{}]*\breturn\b")
-_UNWOUND = re.compile(r"\bcatch_unwind\s*\(|\bthread::spawn\s*\(")
+_UNWOUND = re.compile(
+    r"\bcatch_unwind\s*\(|\bthread::spawn\s*\(|\btokio::spawn\s*\(|(?<=\w)\.spawn\s*\((?=\s*(?:move\s*)?\|)"
+)
 _OTHER_T = re.compile(r"&\s*testing\.T\s*\{\s*\}|\bnew\(\s*testing\.T\s*\)")
 _OFF = re.compile(r"#!?\[\s*cfg\s*\(\s*(?:any\(\s*\)|not\(\s*(?:all\(\s*\)|test)\s*\)|false|FALSE)\s*\)\s*\]")
 _IF_DIRECTIVE = re.compile(r"(?m)^[ \t]*#if[ \t]+([^\n]+)$")
@@ -57,6 +61,7 @@ _SYMBOLS = re.compile(
 def lost_ranges(family: str, code: str, root: Any, inside: Iterable[tuple[int, int]]) -> Iterator[Range]:
     """(start, end, why) of everything that nobody runs or hears; `inside` are the places of the tests."""
     yield from _loops(code, root)
+    yield from unheard_work(family, code, root)
     if family in SCRIPTS:
         yield from _aside(code, root)
     if family == "rust":
@@ -113,8 +118,9 @@ def _unwound(code: str, root: Any) -> Iterator[Range]:
         if node is not None:
             said = code[node.start_byte : node.end_byte]
             rest = said.rpartition("}")[2]
-            kept = re.match(r"let\s+(?!_\s*=)", said) or re.search(r"unwrap|expect|is_err|is_ok|join|\?", rest)
-            if re.match(r"let\s+_\s*=", said) or not kept:
+            kept = re.match(r"let\s+(?!_\s*=)", said) or re.search(r"unwrap|expect|is_err|is_ok|\?", rest)
+            scoped = match.group()[0] == "." and "join" not in rest  # a scope waits for its threads
+            if re.match(r"let\s+_\s*=", said) or not (kept or scoped):
                 yield node.start_byte, node.end_byte, "swallowed"
     until = 0
     for match in _OFF.finditer(code):

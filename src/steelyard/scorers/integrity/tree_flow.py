@@ -11,7 +11,9 @@ NEVER = re.compile(
     r"\b(?:if|while|elsif)\b\s*(?:\(\s*)*(?:false|0|!\s*true|!\s*1|null|nil|undefined)\s*(?:\)|&&|\{|\n|then|;)|\bunless\s+true\b"
 )
 _LEAVES = re.compile(
-    r"return\b|throw\b|raise\b|(?:exit!?|_exit|Exit|Goexit|halt|abort|Pass)(?=[ \t]*\(|\s*$|[ \t]+\d)", re.MULTILINE
+    r"return\b|throw\b|raise\b|next(?=[ \t]*(?:;|$))|(?:continue|break)\b"
+    r"|(?:exit!?|_exit|Exit|Goexit|halt|abort|Pass)(?=[ \t]*\(|\s*$|[ \t]+\d)",
+    re.MULTILINE,
 )
 _OWNER = re.compile(r"(?:[A-Za-z_]\w*(?:\(\))?(?:\.|::))*")
 _CONDITION = re.compile(r"\b(if|while|elsif|unless|until)\b|\b(?:false|0|null|undefined)\s*&&")
@@ -180,7 +182,7 @@ def _after_leaving(code: str, root: Any) -> list[tuple[int, int, str]]:
 
 def _leads(owner: str, word: str) -> bool:
     """Whether a statement begins with this word, or with what it is called on."""
-    if word in {"return", "throw", "raise"}:
+    if word in {"return", "throw", "raise", "next", "continue", "break"}:
         return not owner
     return owner == "Assert." if word == "Pass" else _OWNER.fullmatch(owner) is not None
 
@@ -202,6 +204,7 @@ def _unheard(family: str, code: str, root: Any) -> list[tuple[int, int, str]]:
 def silent(family: str, handler: str) -> bool:
     """Whether a `catch` takes a failed assertion and says nothing."""
     wanted = _CAUGHT.get(family)
-    if wanted is not None and wanted.search(handler.partition("\n")[0]) is None:
+    head = handler.partition("\n")[0] if family == "ruby" else handler.partition("{")[0] + "{"
+    if wanted is not None and wanted.search(head) is None:
         return False
     return _HEARD.search(handler.partition("{")[2] if family != "ruby" else handler.partition("\n")[2]) is None

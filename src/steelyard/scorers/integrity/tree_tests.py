@@ -9,7 +9,7 @@ from typing import Any
 SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _CALLS = {
     "script": re.compile(
-        r"(?<![\w$.])[fx]?(?:it|test|describe|context|suite|specify)"
+        r"(?<![\w$.])(?:QUnit\.|Deno\.)?[fx]?(?:it|test|describe|context|suite|specify)"
         r"(?:\.(?:only|skip\w*|todo|each|for|concurrent|sequential|serial|parallel|failing|fails|fixme|runIf|if|slow|describe"
         r"|step|cb|macro))*[ \t]*(?=[(`])"
     ),
@@ -208,7 +208,7 @@ def _with_rows(found: list[Region], rows: list[Any]) -> list[Region]:
     end = 0
     for node in sorted(rows, key=lambda node: node.start_byte):
         if node.start_byte >= end and _is_table(node):
-            tables.append((node.start_byte, node.named_child_count))
+            tables.append((node.start_byte, sum(child.type != "comment" for child in node.named_children)))
             end = node.end_byte
     starts = [start for start, _ in tables]
     sums = [0, *accumulate(count for _, count in tables)]

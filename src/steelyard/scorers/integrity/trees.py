@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate
-from operator import sub
 from typing import Any
 
 from steelyard.scorers.integrity.complete import completions
@@ -15,12 +14,14 @@ from steelyard.scorers.integrity.grammars import Loaded, load, parsed
 from steelyard.scorers.integrity.lines import RULES, Rule, first_sign, line_view
 from steelyard.scorers.integrity.model import PARTIAL, TOO_DEEP, TOO_LARGE, TOO_SLOW, Check, Mark, TestCase, View
 from steelyard.scorers.integrity.strength import compared, counted, parts_of, strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.tree_cases import heads, rows
+from steelyard.scorers.integrity.tree_conditions import Conditions, conditions, is_part
 from steelyard.scorers.integrity.tree_flow import covers, dead_ranges, guards
+from steelyard.scorers.integrity.tree_overrides import overrides
+from steelyard.scorers.integrity.tree_shape import leans, nests, what_surrounds
 from steelyard.scorers.integrity.tree_tests import Region, marks_tests, owners, regions
 
 MAX_BYTES = 300_000
-MAX_NESTING = 400
-MAX_DEPTH, SAMPLES = 150, 32
 LONGEST = 400
 BLOCKS = frozenset({
     "statement_block", "block", "program", "source_file", "body_statement", "statement_list", "do_block", "then",
@@ -28,9 +29,8 @@ BLOCKS = frozenset({
     "switch_case", "lambda_literal", "statements", "else", "ensure", "begin", "control_structure_body", "token_tree",
     "closure_expression", "local_function_statement", "arrow_expression_clause", "block_body",
 })  # fmt: skip
-_STEP = dict.fromkeys(b"([{", 1) | dict.fromkeys(b")]}", -1)
-_OTHERS = bytes(set(range(256)) - set(b"()[]{}"))
 _OPTION = re.compile(r"(?:skip|todo|only)[ \t]*:")
+_FAILS = re.compile(r"(?!(?:assert|require|is|check|must|qt|td)\.)\w+\.(?:Errorf?|Fatalf?|Fail|FailNow)\(")
 _TEST_CALL = re.compile(r"(?:\w{1,4}\.)?[fx]?(?:it|test|describe|suite|context|specify)\b")
 
 
@@ -54,7 +54,7 @@ class Trees:
         raw = text.encode("utf-8", "replace")
         if len(raw) > MAX_BYTES:
             return View(note=TOO_LARGE)
-        if _deep(raw):
+        if nests(raw):
             return View(note=TOO_DEEP)
         try:
             tree = parsed(loaded, raw)
@@ -62,15 +62,15 @@ class Trees:
             return View(note=TOO_SLOW)
         if tree is None or tree.root_node.has_error:
             return View(note="does not parse")
-        if _leans(tree.root_node, len(raw)):
+        if leans(tree.root_node, len(raw)):
             return View(note=TOO_DEEP)
         view = _Reading(self.family, loaded, raw, tree.root_node).view(context or self.context(text))
-        return replace(view, around=_around(tree.root_node, raw, lines)) if lines else view
+        return replace(view, around=what_surrounds(tree.root_node, raw, lines)) if lines else view
 
     def completed(self, text: str, context: str = "") -> View:
         """By syntax, with the brackets that a text lacks which was cut out of a larger one."""
         loaded = load(self.family)
-        if loaded is None or _deep(text.encode("utf-8", "replace")):
+        if loaded is None or nests(text.encode("utf-8", "replace")):
             return View(note="does not parse")
         for filled in completions(self.family, text):
             raw = filled.encode("utf-8", "replace")
@@ -87,28 +87,6 @@ class Trees:
         return line_view(self.family, text, note, counted)
 
 
-def _leans(root: Any, size: int) -> bool:
-    """Whether a tree is a long chain: a node far down is found only by going all the way, each time."""
-    cursor = root.walk()
-    for at in range(0, size, 1 + size // SAMPLES):
-        cursor.reset(root)
-        while cursor.goto_first_child_for_byte(at) is not None:
-            if cursor.depth > MAX_DEPTH:
-                return True
-    return False
-
-
-def _deep(raw: bytes) -> bool:
-    if raw.count(b"<") > MAX_NESTING and any(
-        line.count(b"<") > line.count(b">") + MAX_NESTING // 2 for line in raw.split(b"\n")
-    ):
-        return True  # generics that never close take a parser very long, and it does not look at the clock meanwhile
-    if max(raw.count(b"("), raw.count(b"["), raw.count(b"{")) <= MAX_NESTING:
-        return False
-    depths = list(accumulate(map(_STEP.__getitem__, raw.translate(None, _OTHERS))))
-    return any(depth > MAX_NESTING for depth in map(sub, depths, accumulate(depths, min, initial=0)))
-
-
 class _Reading:
     """One text with its tree: `code` is the text with strings and comments blanked, byte for byte."""
 
@@ -119,37 +97,71 @@ class _Reading:
         self.captures: dict[str, list[Any]] = QueryCursor(loaded.query).captures(root)
         self.code = _blank(raw, self.captures.get("quiet", [])).decode("latin-1")
         self.starts = [0, *(match.end() for match in re.finditer("\n", self.code))]
+        self.conditions = Conditions([], [])
+        self.asked: dict[int, int] = {}  # by a check, the beginning of the condition that is a part of it
 
     def view(self, context: str) -> View:
         """Everything that was seen."""
         tests = regions(self.family, self.raw, self.code, self.root, self.captures, context)
         dead = dead_ranges(self.family, self.code, self.root, [(one.body, one.end) for one in tests if not one.group])
+        lost = [part for part in dead if part[2] != "aside"]
         tests = [
             replace(one, collected=False) if hidden else one
             for one, hidden in zip(tests, _hidden(dead, tests), strict=True)
         ]
         rules = RULES[self.family]
         places = _places(rules.check, self.code)
-        inside, silent = owners(tests, places), covers(dead, places)
+        inside, silent = owners(tests, places), covers(lost, places)
         checks = tuple(map(self._check, places, [_name(tests, at) for at in inside], silent))
+        able = [at for at, check in zip(places, checks, strict=True) if check.counts]
+        self.conditions = conditions(self.family, self.code, self.captures, able, dead)
+        under = map(self._under, places)
+        checks = tuple(replace(check, under=held) if held else check for check, held in zip(checks, under, strict=True))
         marks = [at for at in _places(rules.skip, self.code) if self._is_skip(at)]
         skips = tuple(
             Mark(self._line(at), self._text(at), _name(tests, owner))
             for at, owner in zip(marks, owners(tests, marks), strict=True)
         )
         cases = self._cases(tests, zip(inside, checks, strict=True), frozenset(places), dead)
-        return View("syntax", checks, (*skips, *self._build_tags()), cases)
+        places = overrides(self.family, self.code, self.root, able)
+        patched = tuple(Mark(self._line(at), self._text(at)) for at in places)
+        return View("syntax", checks, (*skips, *self._build_tags()), cases, overrides=patched)
+
+    def _under(self, at: int) -> tuple[str, ...]:
+        return ("if …",) * self.conditions.around(self.asked.get(at, at))
 
     def _check(self, at: int, owner: str, dead: str) -> Check:
         text = self._text(at)
         strength = min(strength_of(text), PARTIAL) if self._copied(at, text) else strength_of(text)
         subjects, wide, parts = subjects_of(text), tolerance_of(text), parts_of(text)
+        if self._is_left_alone(at, text):
+            dead = dead or "swallowed"
         return Check(self._line(at), text, owner, strength, dead, subjects, wide, parts)
+
+    def _is_left_alone(self, at: int, text: str) -> bool:
+        """A promise of a check that nobody waits for: `expect(x).resolves…` as a statement of its own."""
+        if ".rejects" not in text and ".resolves" not in text and ".eventually" not in text:
+            return False
+        before = self.code[max(0, at - 200) : at].rstrip().removesuffix("void").rstrip()
+        return re.match(r"(?:void\s+)?expect\b", text) is not None and before[-1:] in {
+            "{",
+            "}",
+            ";",
+            ")",
+            "`",
+            "'",
+            '"',
+        }
 
     def _copied(self, at: int, text: str) -> bool:
         """Whether the expected value was made by what is checked: `x = f()`, then `f() == x`."""
         pair = compared(text)
-        if pair is None or pair[0].isidentifier() is pair[1].isidentifier():
+        if pair is None:
+            return False
+        if pair[0].isidentifier() and pair[1].isidentifier():
+            above = self.raw[max(0, at - 4000) : at].decode("utf-8", "replace")
+            return any(re.search(rf"\b{a} :?= {b}\s*(?:;|\n)", above) for a, b in (pair, pair[::-1]))
+        if pair[0].isidentifier() is pair[1].isidentifier():
             return False
         name, made = pair if pair[0].isidentifier() else pair[::-1]
         if is_literal(made) or made.isalnum():
@@ -161,7 +173,7 @@ class _Reading:
         node = self.root.descendant_for_byte_range(at, at + 1)
         for _ in range(24):
             parent = node.parent if node is not None else None
-            if parent is None or parent.type in BLOCKS:
+            if parent is None or parent.type in BLOCKS or is_part(parent, node):
                 break
             node = parent
         if node is None or node.end_byte - node.start_byte > 4000 or node.start_byte > at:
@@ -170,9 +182,9 @@ class _Reading:
             last = min(start + LONGEST, end if end >= 0 else len(self.raw))
             return self.raw[start:last].decode("utf-8", "replace").strip()
         said = bytes(self.raw[node.start_byte : node.end_byte])[:600].decode("utf-8", "replace")
-        return self._with_condition(node, said) if self.family == "go" else said
+        return self._with_condition(at, node, said) if self.family == "go" and _FAILS.match(said) else said
 
-    def _with_condition(self, node: Any, said: str) -> str:
+    def _with_condition(self, at: int, node: Any, said: str) -> str:
         """Go says in an `if` what it checks, and in its body only that it failed."""
         outer = node.parent
         while outer is not None and outer.type in {"statement_list", "block"}:
@@ -180,6 +192,7 @@ class _Reading:
         if outer is None or outer.type != "if_statement" or outer.child_by_field_name("consequence") != node:
             return said
         asked = outer.child_by_field_name("condition")
+        self.asked[at] = outer.start_byte
         return f"if {self.raw[asked.start_byte : asked.end_byte][:300].decode('utf-8', 'replace')} {{ {said}"
 
     def _line(self, at: int) -> int:
@@ -221,6 +234,9 @@ class _Reading:
             if why == "unreachable":
                 left.setdefault(end, []).append(start)
         ways = sorted((end, at) for at, end in guards(self.code, self.root))
+        loops = heads(self.code, self.captures)
+        through = _by_owner(tests, loops)
+        given = _by_owner(tests, rows(self.code, self.raw, self.captures.get("table", []), loops))
         found = []
         for place, region in enumerate(tests):
             if region.group:
@@ -240,9 +256,15 @@ class _Reading:
                     digest,
                     None if cut is None else self._line(cut),
                     region.inverted + self._ways_out(region, ways),
+                    rows=given.get(place, ()),
+                    heads=through.get(place, ()),
                 )
             )
-        return tuple(found)
+        rest = [check for owner, some in held.items() if owner < 0 or tests[owner].group for check in some]
+        others = TestCase(
+            "<rest>", rest[0].line if rest else 1, tuple(rest), rows=given.get(-1, ()), heads=through.get(-1, ())
+        )
+        return (*found, others) if rest or others.rows or others.heads else tuple(found)
 
     def _ways_out(self, region: Region, ways: list[tuple[int, int]]) -> int:
         """How many of these (end of a block, place in it) leave the block that ends with this test."""
@@ -253,7 +275,13 @@ class _Reading:
     def _helpers(self, region: Region, known: frozenset[int]) -> list[Check]:
         """Calls of functions whose names say that they assert; those that the rules know are counted already."""
         return [
-            Check(self._line(match.start()), f"{match.group(1)}(…)", region.name, subjects=(match.group(1),))
+            Check(
+                self._line(match.start()),
+                f"{match.group(1)}(…)",
+                region.name,
+                subjects=(match.group(1),),
+                under=self._under(match.start()),
+            )
             for match in _HELPER.matches(self.code, region.body, region.end)
             if match.start() not in known
         ]
@@ -265,27 +293,20 @@ _HELPER = Rule(
 )
 
 
-def _around(root: Any, raw: bytes, lines: tuple[int, ...]) -> tuple[str, ...]:
-    """The kinds and first lines of all that reaches over each of these lines."""
-    found = []
-    for line in lines:
-        node = root.descendant_for_point_range((line, 0), (line, 0))
-        chain = []
-        while node is not None and node.parent is not None:
-            start = node.start_byte
-            end = raw.find(b"\n", start, node.end_byte)
-            chain.append(f"{node.type} {raw[start : end if end >= 0 else node.end_byte][:LONGEST]!r}")
-            node = node.parent
-        found.append("; ".join(chain))
-    return tuple(found)
-
-
 def _hidden(dead: list[tuple[int, int, str]], tests: list[Region]) -> Iterator[bool]:
     """Whether each test stands where it is never run."""
     ranges = sorted((start, end) for start, end, why in dead if why == "unreachable")
     starts = [start for start, _ in ranges]
     ends = [0, *accumulate((end for _, end in ranges), max)]  # how far the first of them reach
     return (ends[bisect_right(starts, one.body)] >= one.end for one in tests)
+
+
+def _by_owner(tests: list[Region], said: list[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
+    """Texts by the test in which their places are, which ascend; -1: in none."""
+    found: dict[int, list[str]] = {}
+    for owner, (_, text) in zip(owners(tests, [at for at, _ in said]), said, strict=True):
+        found.setdefault(-1 if owner < 0 or tests[owner].group else owner, []).append(text)
+    return {place: tuple(texts) for place, texts in found.items()}
 
 
 def _name(tests: list[Region], place: int) -> str:

@@ -115,6 +115,8 @@ def _units(
     )
     # What is worn belongs to the line below it.
     worn = int(bool(tail) and any(_ATTRIBUTE.match(line.lstrip()) for line in ends))
+    while worn and worn < len(tail) and _ATTRIBUTE.match(tail[worn - 1].lstrip()):
+        worn += 1
     start = first
     if level == 0 or (family != "python" and changed):
         side = next((index for index in range(first, -1, -1) if _opens(unit, old, new, index, level)), -1)

@@ -3,18 +3,22 @@
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from steelyard.domain.diff import printable
 from steelyard.domain.grade import Finding
 from steelyard.scorers.integrity.analyse import Pair
+from steelyard.scorers.integrity.cases import cut_short
 from steelyard.scorers.integrity.compare import key, short
+from steelyard.scorers.integrity.conditional import put_under_conditions
 from steelyard.scorers.integrity.model import NOTHING, PARTIAL, Check, TestCase
 from steelyard.scorers.integrity.paths import family_of
 from steelyard.scorers.integrity.runs import guarded, narrowed, outside, unrun
 from steelyard.scorers.integrity.strength import parts_of, strength_of, subjects_of, tolerance_of
+from steelyard.scorers.integrity.wrapped import seen_through
 
 SILENCED = 3
-MOST_COMPARED, MOST_ALIKE, MOST_SAID = 2000, 50, 5000
+MOST_COMPARED, MOST_ALIKE, MOST_SAID, MOST_THROUGH = 2000, 12, 5000, 20
 DEAD = {"unreachable": "can no longer be reached", "swallowed": "may fail unnoticed"}
 
 
@@ -46,6 +50,7 @@ def weakenings(pairs: list[Pair]) -> list[Finding]:
             or old.test.cases != new.test.cases
             or old.test.guards != new.test.guards
             or (old.test.loops, old.test.idle, old.test.patched) != (new.test.loops, new.test.idle, new.test.patched)
+            or (old.test.rows, old.test.heads) != (new.test.rows, new.test.heads)
         ):
             findings.extend(_weaker(old, new, kept))
     findings.extend(_shadowed(before, after))
@@ -90,7 +95,8 @@ def _vanished(
     gone = [item for item in gone if not all(key(check) in kept for check in item.test.checks if check.counts)]
     if len(gone) <= sum(item.test.cases or 1 for item in new):
         return []
-    gained = sum(max(0, _able(now) - _able(was)) for was, now in matches) + sum(map(_able, new))
+    same = [match for match in matches if not match[0].test.name.startswith("<")]
+    gained = sum(max(0, _able(now) - _able(was)) for was, now in same) + sum(map(_able, new))
     if gained >= sum(map(_able, gone)):
         return []
     return [_finding("vanished", item, "is gone", item.test.name, "") for item in gone[:MOST_SAID]]
@@ -120,7 +126,8 @@ def _kept(before: list[_Placed], after: list[_Placed]) -> set[str]:
 
 
 def _live(placed: list[_Placed]) -> Counter[str]:
-    return Counter(key(check) for item in placed for check in item.test.checks if check.counts)
+    tests = (item.test for item in placed if not item.test.name.startswith("<"))
+    return Counter(key(check) for test in tests for check in test.checks if check.counts)
 
 
 def _matched(before: list[_Placed], after: list[_Placed]) -> list[tuple[_Placed, _Placed]]:
@@ -180,8 +187,17 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
         findings.append(_finding("unreachable", new, DEAD["unreachable"], "the whole test", "left early", new.test.cut))
     elif new.test.guards > old.test.guards and was:
         findings.append(_finding("guarded", new, "may end well before its assertions are made", "always run", "if …"))
-    fewer = (*narrowed(was, now), *unrun(old.test, new.test))
+    python = family_of(new.pair.path) == "python"
+    fewer = (*(narrowed(was, now) if python else ()), *unrun(old.test, new.test))
     findings.extend(_finding(one.rule, new, one.what, one.before, one.after, one.line) for one in fewer[:MOST_COMPARED])
+    if not findings and not python:
+        findings.extend(
+            _finding(
+                "conditional", new, "is made only under a condition now", check.text, f"if … {after.text}", after.line
+            )
+            for check, after in islice(put_under_conditions(was, now), MOST_SAID)
+            if old.test.collected or not check.text.endswith("(…)")
+        )
     if not lost_keys or not old.test.collected:
         return findings
     lost = _take(was, lost_keys)
@@ -195,7 +211,7 @@ def _weaker(old: _Placed, new: _Placed, kept: set[str]) -> list[Finding]:
     findings.extend(_tautologies(new, lost, gained))
     findings.extend(_loosened(new, lost, [check for check in gained if check.counts]))
     moved = all(key(check) in kept for check in lost)
-    if len(now) < len(was) and not findings and not moved:
+    if len(now) < len(was) and not findings and not moved and not old.test.name.startswith("<"):
         said = "asserts less than before" if now else "no longer asserts anything"
         before = "; ".join(check.text for check in lost[:3]) or was[0].text
         findings.append(_finding("fewer_assertions" if now else "gutted", new, said, before, ""))
@@ -231,8 +247,12 @@ def _loosened(new: _Placed, lost: list[Check], gained: list[Check]) -> list[Find
         for subject in set(check.parts).difference(check.subjects) if check.parts else ():
             of_subject[subject].append(replace(check, strength=min(check.strength, PARTIAL)))
     pieces = _pieces(lost, gained)
-    for was in lost:
+    for place, was in enumerate(lost):
         near = [check for subject in was.subjects for check in of_subject[subject][:MOST_ALIKE]]
+        sought = not near and place < MOST_THROUGH and family_of(new.pair.path) != "python"
+        through = seen_through(was, gained) if sought else None
+        if through is not None and through[1] < was.strength:
+            findings.append(_finding("loosened", new, "pins down less", was.text, through[0].text, through[0].line))
         if not near or (near[0].parts and not pieces.isdisjoint(was.subjects)):
             continue
         if len(findings) >= MOST_COMPARED:
@@ -265,6 +285,9 @@ def _wider(was: Check, now: Check) -> bool:
 
 def _fewer_cases(old: _Placed, new: _Placed) -> list[Finding]:
     was, now = old.test.cases, new.test.cases
+    shorter = cut_short(old.test, new.test) if old.test.collected else None
+    if shorter is not None:
+        return [_finding("fewer_cases", new, "runs with fewer cases", *shorter)]
     if now is None or now >= (now + 1 if was is None and now == 0 else was or 0):
         return []
     return [_finding("fewer_cases", new, "runs with fewer cases", f"{was or 1} cases", f"{now} cases")]
@@ -292,7 +315,7 @@ def _finding(rule: str, place: _Placed, what: str, before: str, after: str, line
     name = short(place.test.name)
     said = (
         f"{name}: assertion {what}"
-        if rule in {"unreachable", "swallowed", "tautology", "loosened"}
+        if rule in {"unreachable", "swallowed", "tautology", "loosened", "conditional"}
         else f"{name} {what}"
     )
     return Finding(
