@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 
@@ -11,6 +12,11 @@ from hypothesis import settings
 # The same examples everywhere, and no clock: a slow machine is not a failure.
 settings.register_profile("steelyard", deadline=None, derandomize=True, database=None)
 settings.load_profile("steelyard")
+
+
+# Started in the background, a shell has the tests ignore Ctrl-C, and they would hand that on to what they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _bwrap() -> str | None:
