@@ -110,8 +110,9 @@ def main(argv: list[str]) -> None:
         count += 1
         for number, (detector, scorer) in enumerate(scorers.items()):
             fresh = {f"{number}/{path}": sides for path, sides in files.items()}  # read files are remembered by path
+            evidence = given(fresh if detector != "harness_unmodified" else files)
             started = time.process_time()
-            graded(scorer, fresh if detector != "harness_unmodified" else files)
+            scorer.score(evidence, None)
             worst[detector].append((time.process_time() - started, name))
     rows = [(f"`{name}`", f"{max(taken)[0]:.2f}", max(taken)[1], "1") for name, taken in worst.items()]
     print(f"{count} diffs of 1 MB that were written to be slow to read; the slowest of each detector.\n")
@@ -160,7 +161,12 @@ def _laid_out(path: str, name: str, text: Callable[[int], str], size: int) -> It
 
 
 def graded(scorer: Scorer, files: dict[str, Sides]) -> Grade:
-    """A scorer's answer on files given as (before, after); no before: a new file."""
+    """A scorer's answer on files given as (before, after)."""
+    return scorer.score(given(files), None)
+
+
+def given(files: dict[str, Sides]) -> Evidence:
+    """Files as (before, after) in the form that scorers read them; no before: a new file."""
     before = {path: sides[0].encode() for path, sides in files.items() if sides[0] is not None}
     after = {path: sides[1].encode() for path, sides in files.items()}
     changes = tuple(
@@ -168,5 +174,4 @@ def graded(scorer: Scorer, files: dict[str, Sides]) -> Grade:
         for path, sides in files.items()
     )
     known = BASELINE | frozenset(before)
-    evidence = Evidence(TASK, Diff(files=changes), before.get, after.get, baseline_files=known)
-    return scorer.score(evidence, None)
+    return Evidence(TASK, Diff(files=changes), before.get, after.get, baseline_files=known)
