@@ -228,7 +228,7 @@ def test_resume_knows_a_suite_by_any_spelling(shop: Shop) -> None:
 @pytest.mark.parametrize("terminal", ["xterm", "dumb"])
 def test_a_terminal_shows_progress_and_names_as_they_are(shop: Shop, terminal: str) -> None:
     """A bar, or lines where none can be drawn; what looks like markup in a name is a name."""
-    name = suite(shop)
+    name = suite(shop, f"sleep 1; {BAD}")  # long enough to be drawn
     shop.write(name, (shop.root / name).read_text().replace("id: one", 'id: "fix [/api] [red]"'))
     ours, theirs = pty.openpty()
     done = subprocess.Popen(
