@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from steelyard.scorers.harness.meter import spend
 from steelyard.scorers.harness.model import Context, Sign
 from steelyard.scorers.harness.paths import is_test, is_vendored
-from steelyard.scorers.integrity.paths import family_of
+from steelyard.scorers.integrity.paths import SCRIPTS, family_of
 
 PLACES = ("roots", "rootDir", "dir", "root")
 _OTHER_RUNNERS = re.compile(r"(?:^|/)(?:e2e|cypress|playwright|dist|build)(?:/|$)|\.(?:e2e|cy)[.-]|e2e-spec")
 _PLAIN = re.compile(r"[\w@./-]{1,300}")
-_SCRIPTS = ("javascript", "typescript", "tsx")
 
 
 def place_signs(key: str, words: Iterable[str], shown: str, line: int, context: Context) -> Iterator[Sign]:
@@ -131,7 +130,7 @@ def _core(name: str) -> str:
 def _stems(context: Context) -> frozenset[str]:
     """The names of the baseline's own code in JavaScript and TypeScript."""
     spend(len(context.baseline_files) // 4)
-    own = (path for path in context.baseline_files if family_of(path) in _SCRIPTS)
+    own = (path for path in context.baseline_files if family_of(path) in SCRIPTS)
     named = (path for path in own if not is_test(path) and not is_vendored(path))
     return frozenset(posixpath.splitext(posixpath.basename(path))[0] for path in named) - {"index"}
 

@@ -16,7 +16,7 @@ def differing(before: bytes, after: bytes) -> tuple[Lines, Lines] | None:
 
     None where the sides have too many lines to compare.
     """
-    start = _common(before, after)
+    start = shared_start(before, after, min(len(before), len(after)))
     start = before.rfind(b"\n", 0, start) + 1
     first = before.count(b"\n", 0, start) + 1
     sides = before[start:], after[start:]
@@ -38,12 +38,12 @@ def _only(lines: list[bytes], both: Counter[bytes], first: int) -> Lines:
     return tuple(found)
 
 
-def _common(before: bytes, after: bytes) -> int:
-    """How many bytes both sides begin with."""
-    low, high = 0, min(len(before), len(after))
+def shared_start(old: bytes | list[str], new: bytes | list[str], limit: int) -> int:
+    """How many bytes or lines both sides begin with, as far as the limit."""
+    low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
-        if before[low:middle] == after[low:middle]:
+        if old[low:middle] == new[low:middle]:
             low = middle
         else:
             high = middle - 1

@@ -31,6 +31,8 @@ DEFAULT_GLOBS: tuple[str, ...] = (
 )  # fmt: skip
 
 # Tests that come with somebody else's code pad a count without testing the project.
+SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+"""Languages that are read alike."""
 VENDORED = frozenset(
     {"node_modules", "vendor", "vendored", "third_party", "site-packages", ".venv", "bower_components"}
 )

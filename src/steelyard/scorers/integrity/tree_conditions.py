@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+from steelyard.scorers.integrity.paths import SCRIPTS
+
 _AND = '["&&" "||" "??"]'
 # By what the rest is asked for: `branch` has a condition and one or two parts, `cases` many, `part` is one by itself.
 QUERIES = {

@@ -6,14 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from steelyard.scorers.integrity.tree_unheard import unheard_work
+from steelyard.scorers.integrity.paths import SCRIPTS
+from steelyard.scorers.integrity.tree_unheard import Range, statement, unheard_work
 
-Range = tuple[int, int, str]
-SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
-BODIES = frozenset({
-    "statement_block", "block", "statement_list", "body_statement", "statements", "function_body", "then", "do_block",
-    "program", "source_file", "compilation_unit", "declaration_list", "class_body", "block_body", "else",
-})  # fmt: skip
 _NONE = (
     r"\[\s*\]|\{\s*\}|\(\s*\)|0\s*\.\.\s*0|0 until 0|\(?1\.\.0\)?|new\s+\w+\s*\[\s*0\s*\]"
     r"|\[\d*\]\w+\{\s*\}|\[\d*\]\w+\(nil\)|Array\.new\(0\)"
@@ -193,14 +188,3 @@ def _said(names: set[str], code: str) -> tuple[dict[str, list[int]], Counter[str
         if match.group() in names:
             places[match.group()].append(match.start())
     return places, Counter(re.findall(r"\b_\s*=\s*(\w+)", code))
-
-
-def statement(root: Any, at: int) -> Any:
-    """The statement around a place."""
-    node = root.descendant_for_byte_range(at, at + 1)
-    for _ in range(24):
-        parent = None if node is None else node.parent
-        if parent is None or parent.type in BODIES:
-            break
-        node = parent
-    return node

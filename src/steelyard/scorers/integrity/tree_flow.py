@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from steelyard.scorers.integrity.conditions import always, condition
-from steelyard.scorers.integrity.tree_dead import lost_ranges, statement
+from steelyard.scorers.integrity.tree_dead import lost_ranges
+from steelyard.scorers.integrity.tree_unheard import statement
 
 NEVER = re.compile(
     r"\b(?:if|while|elsif)\b\s*(?:\(\s*)*(?:false|0|!\s*true|!\s*1|null|nil|undefined)\s*(?:\)|&&|\{|\n|then|;)|\bunless\s+true\b"

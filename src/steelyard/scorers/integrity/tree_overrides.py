@@ -4,7 +4,8 @@ import re
 from bisect import bisect_left
 from typing import Any
 
-from steelyard.scorers.integrity.tree_dead import SCRIPTS, statement
+from steelyard.scorers.integrity.paths import SCRIPTS
+from steelyard.scorers.integrity.tree_unheard import statement
 
 _NAME = (
     r"(?:[aA]ssert(?:ions?)?|assert_?(?:eq|ne|equals?|same|true|false|null|nil|not\w{0,20}|that|throws|raises?|match\w{0,8}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+from steelyard.scorers.integrity.paths import SCRIPTS
+
 _CALLS = {
     "script": re.compile(
         r"(?<![\w$.])(?:QUnit\.|Deno\.)?[fx]?(?:it|test|describe|context|suite|specify)"

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from steelyard.scorers.integrity.paths import SCRIPTS
+
 Range = tuple[int, int, str]
 _BROAD = r"(?:[\w.]{0,60}\.)?(?:Throwable|Error|Exception|Assertion(?:Failed)?(?:Error|Exception)|XunitException)"
 _JVM = re.compile(
@@ -44,7 +46,7 @@ _SPEAKS = re.compile(
 _QUIET = re.compile(
     r"\s*(?:console\.\w+|_\.noop|noop|\w*[iI]gnore\w{0,20}|Boolean|String|function\b|async\b|\(|\w+\s*=>|\{)"
 )
-_BODIES = frozenset({
+BODIES = frozenset({
     "statement_block", "block", "statement_list", "body_statement", "statements", "function_body", "then", "do_block",
     "program", "source_file", "compilation_unit", "declaration_list", "class_body", "block_body", "else",
 })  # fmt: skip
@@ -52,12 +54,12 @@ _BODIES = frozenset({
 
 def unheard_work(family: str, code: str, root: Any) -> Iterator[Range]:
     """(start, end, why) of all work whose failures are lost; "aside" where somebody may yet hear of them."""
-    if family in {"javascript", "typescript", "tsx"}:
+    if family in SCRIPTS:
         yield from _caught(code, root)
         return
     pattern = _PATTERNS.get(family)
     for match in pattern.finditer(code) if pattern is not None else ():
-        node = _whole(root, match.start())
+        node = statement(root, match.start())
         if node is None:
             continue
         said = match.group()
@@ -135,11 +137,12 @@ def _is_quiet(handler: str) -> bool:
     return _QUIET.match(handler) is not None and _SPEAKS.search(handler) is None
 
 
-def _whole(root: Any, at: int) -> Any:
+def statement(root: Any, at: int) -> Any:
+    """The statement around a place."""
     node = root.descendant_for_byte_range(at, at + 1)
     for _ in range(24):
         parent = None if node is None else node.parent
-        if parent is None or parent.type in _BODIES:
+        if parent is None or parent.type in BODIES:
             break
         node = parent
     return node

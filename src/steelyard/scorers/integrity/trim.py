@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from steelyard.scorers.integrity.large import shared_start
+
 SMALL = 600
 MOST = 6  # parts that are tried before the whole
 _UNIT = {
@@ -71,20 +73,9 @@ def pieces(family: str, before: str, after: str) -> Iterator[Piece]:
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
     """How many lines both sides share at the beginning and at the end."""
     limit = min(len(old), len(new))
-    first = _shared(old, new, limit)
-    last = _shared(old[::-1], new[::-1], limit - first)
+    first = shared_start(old, new, limit)
+    last = shared_start(old[::-1], new[::-1], limit - first)
     return first, last
-
-
-def _shared(old: list[str], new: list[str], limit: int) -> int:
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _in_quotes(family: str, lines: list[str], first: int) -> bool:
